@@ -1,0 +1,1 @@
+"""The `roundledger` command line: click commands, no business logic."""

@@ -1,0 +1,1 @@
+"""The HTTP door for terminals and readers."""

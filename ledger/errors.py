@@ -1,0 +1,119 @@
+"""Refusals: every error a person or a terminal can cause, with a stable code.
+
+A refusal shows the user's own input, says what was expected and why (the article, where there is one) and what to do next.
+Codes are public and never change their meaning. By hundreds: 01 the input's shape, 02 the life of a round, 03 retries and
+terminals, 04 rules, 05 the store, 06 the property's configuration, 07 the command line.
+
+This module imports nothing of ours, so the rules core may use it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Code(NamedTuple):
+    """What is fixed about a code."""
+
+    title: str
+    """The same words whenever the code appears (RFC 9457 `title`)."""
+    status: int
+    """The HTTP status with which the door answers it."""
+    retryable: bool = False
+    """Whether the very same input may succeed later."""
+
+
+CODES: dict[str, Code] = {
+    # 01: the input's shape
+    "LGR-0101": Code("The body is not JSON", 400),
+    "LGR-0102": Code("The body is too large", 413),
+    "LGR-0103": Code("Not a CloudEvent that this ledger reads", 422),
+    "LGR-0104": Code("Not an amount of money", 422),
+    "LGR-0105": Code("Unknown currency", 422),
+    "LGR-0106": Code("A key stands twice in one object", 422),
+    "LGR-0107": Code("Unknown event type", 422),
+    "LGR-0108": Code("A field is missing, unknown or of the wrong type", 422),
+    "LGR-0109": Code("Too many events in one batch", 413),
+    "LGR-0110": Code("Unsupported media type", 415),
+    "LGR-0111": Code("No such resource", 404),
+    "LGR-0112": Code("Method not allowed here", 405),
+    # 02: the life of a round
+    "LGR-0201": Code("The table's last round is not settled", 409, retryable=True),
+    "LGR-0202": Code("No such round", 404, retryable=True),
+    "LGR-0203": Code("The round exists already", 409),
+    "LGR-0204": Code("Betting is closed", 409),
+    "LGR-0205": Code("Betting is not closed yet", 409, retryable=True),
+    "LGR-0206": Code("The outcome is already recorded", 409),
+    "LGR-0207": Code("The round belongs to another table", 409),
+    "LGR-0208": Code("The bet's currency is not the round's", 422),
+    "LGR-0209": Code("The bet exists already", 409),
+    # 03: retries and terminals
+    "LGR-0301": Code("This event id was used for another body", 422),
+    "LGR-0302": Code("The same event is being recorded at this moment", 409, retryable=True),
+    # 05: the store
+    "LGR-0501": Code("The database cannot be reached", 503, retryable=True),
+    "LGR-0502": Code("The database has an older schema", 503),
+    "LGR-0503": Code("Another writer changed this round", 409, retryable=True),
+    "LGR-0504": Code("An event of the log cannot be read", 500),
+    "LGR-0505": Code("The service is busy", 503, retryable=True),
+    "LGR-0509": Code("An unexpected fault; it is logged", 500, retryable=True),
+    # 06: the property's configuration
+    "LGR-0601": Code("No property is configured", 409),
+    "LGR-0602": Code("Unknown table", 422),
+    "LGR-0603": Code("The table deals another game", 422),
+    "LGR-0604": Code("The property's configuration is not valid", 422),
+}
+"""Every code with its meaning; the rules core adds its own (04) in `ledger.rules`."""
+
+
+class Refusal(Exception):
+    """An input was refused; nothing of it was stored as an event.
+
+    `code` is a key of `CODES`; `detail` says what is wrong in one sentence; `field` names the part of the input (a dotted path),
+    `value` shows it as the user wrote it; `help` says what to do; `cite` names order, article and item where a rule refused.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        *,
+        field: str | None = None,
+        value: object = None,
+        help: str | None = None,  # noqa: A002 - the word that the error pages use
+        cite: str | None = None,
+    ) -> None:
+        super().__init__(code, detail)
+        self.code = code
+        self.detail = detail
+        self.field = field
+        self.value = None if value is None else _shown(value)
+        self.help = help
+        self.cite = cite
+
+    @property
+    def meaning(self) -> Code:
+        return CODES[self.code]
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.detail}"
+
+    def render(self) -> str:
+        """The refusal as a person reads it: one line of what, then the input, the rule and the way out."""
+        lines = [f"error[{self.code}]: {self.detail}"]
+        if self.value is not None:
+            lines.append(f"  {self.field or 'input'}: {self.value}")
+        if self.cite:
+            lines.append(f"  rule: {self.cite}")
+        if self.help:
+            lines.append(f"  help: {self.help}")
+        return "\n".join(lines)
+
+
+_SHOWN_LIMIT = 200
+
+
+def _shown(value: object) -> str:
+    """The user's own input, cut so that a 50 MB field does not come back."""
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= _SHOWN_LIMIT else text[:_SHOWN_LIMIT] + "…"

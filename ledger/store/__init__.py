@@ -1,0 +1,1 @@
+"""Postgres: the recorder, the mapper, the embedded server and the schema."""
