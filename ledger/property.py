@@ -1,0 +1,135 @@
+"""A property's configuration: its tables, its day, and the regulations that it applies beyond their repeal.
+
+It is written in TOML (amounts as plain decimals of the currency), checked as a whole, and logged with its content hash before
+its first use, so that a replay knows what was in force. Terms of people, limits and terminals are added here as they come.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cached_property
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from ledger import money
+from ledger.errors import Refusal
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+_CLOCK = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]", re.ASCII)
+
+
+class OptIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The recorded decision to apply a regulation beyond its repeal."""
+
+    regulation: str
+    reason: str
+    approved_by: str
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A gaming table: one game, one currency."""
+
+    id: str
+    pit: str
+    game: str
+    currency: str
+    payable_unit: str
+    """The smallest amount paid out, a plain decimal of the currency ("0.01")."""
+
+    @property
+    def payable_minor(self) -> int:
+        return money.parse_plain(self.payable_unit, self.currency)
+
+
+class Property(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """A house: what its configuration file says."""
+
+    id: str
+    name: str
+    zone: str
+    """Name of the time zone in the tz database, never an offset."""
+    gaming_day_start: str
+    """HH:MM of local time at which the gaming day begins; the day is named by the date on which it starts."""
+    tables: tuple[Table, ...]
+    opt_ins: tuple[OptIn, ...] = ()
+
+    @cached_property
+    def content(self) -> str:
+        """The canonical text, a function of the configuration alone."""
+        return msgspec.json.encode(self, order="sorted").decode()
+
+    @cached_property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.content.encode()).hexdigest()
+
+    @cached_property
+    def regulations_opted_in(self) -> frozenset[str]:
+        return frozenset(choice.regulation for choice in self.opt_ins)
+
+    def gaming_day(self, at: datetime) -> date:
+        """The gaming day to which the instant `at` (aware) belongs, by the property's own zone and starting hour."""
+        local = at.astimezone(ZoneInfo(self.zone))
+        starts = time.fromisoformat(self.gaming_day_start)
+        return local.date() if local.time() >= starts else local.date() - timedelta(days=1)
+
+
+def read(path: Path) -> Property:
+    """The property configured by the TOML file at `path`.
+
+    Raises Refusal LGR-0604 naming the file and the entry that is wrong.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Refusal("LGR-0604", f"the configuration cannot be read: {error}", field=str(path)) from error
+    try:
+        found = msgspec.toml.decode(text, type=Property)
+    except msgspec.DecodeError as error:
+        raise Refusal("LGR-0604", f"{error}", field=str(path), help="see seeds/demo/property.toml for a valid one") from error
+    try:
+        verify(found)
+    except Refusal as refusal:
+        raise Refusal(
+            refusal.code, refusal.detail, field=f"{path}: {refusal.field}", value=refusal.value, help=refusal.help
+        ) from refusal
+    return found
+
+
+def from_content(text: str) -> Property:
+    """The property whose canonical content is `text`, as it stands in the log."""
+    return msgspec.json.decode(text, type=Property)
+
+
+def verify(config: Property) -> None:
+    """Raises Refusal LGR-0604 for the first entry that cannot stand."""
+
+    def refuse(field: str, value: object, detail: str) -> Refusal:
+        return Refusal("LGR-0604", detail, field=field, value=value)
+
+    for field, value in (("id", config.id), *((f"tables[{n}].id", table.id) for n, table in enumerate(config.tables))):
+        if not _ID.fullmatch(value):
+            raise refuse(field, value, "an id is 1 to 64 ASCII letters, digits, dots, dashes and underscores")
+    try:
+        ZoneInfo(config.zone).utcoffset(datetime.now(UTC))
+    except (KeyError, ValueError, OSError) as error:
+        raise refuse("zone", config.zone, "not a time zone of the tz database, for example Asia/Macau") from error
+    if not _CLOCK.fullmatch(config.gaming_day_start):
+        raise refuse("gaming_day_start", config.gaming_day_start, "not a time of day such as 06:00")
+    if not config.tables:
+        raise refuse("tables", "", "a property has at least one table")
+    seen: set[str] = set()
+    for n, table in enumerate(config.tables):
+        if table.id in seen:
+            raise refuse(f"tables[{n}].id", table.id, "two tables have this id")
+        seen.add(table.id)
+        try:
+            unit = table.payable_minor
+        except Refusal as refusal:
+            wrong = "currency" if refusal.code == "LGR-0105" else "payable_unit"
+            raise refuse(f"tables[{n}].{wrong}", refusal.value, refusal.detail) from refusal
+        if unit <= 0:
+            raise refuse(f"tables[{n}].payable_unit", table.payable_unit, "the payable unit is above zero")
