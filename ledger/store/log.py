@@ -1,0 +1,116 @@
+"""Reading the log so that no event is ever missed, however many writers there are.
+
+The hazard: positions are drawn while transactions run, and a transaction that drew 7 may commit after one that drew 8. A reader
+that has seen 8 and goes on from there never sees 7. Holding a lock from the draw to the commit would cure it and make all writers
+wait for each other's flush. This log is read up to a horizon instead:
+
+1. A transaction takes its transaction id before it draws its first position (the column's default sees to it).
+2. A reader reads the last position drawn, H, and only then takes a snapshot; let F be its xmax, the first id not yet given out.
+   Whoever drew a position up to H had its id before that snapshot, so its id is below F.
+3. When the oldest transaction still running has reached F, every transaction with an id below F has ended: what it drew up to H is
+   visible if it committed, and will never be if it did not.
+4. So everything at or below H is final. The reader delivers up to H, in order, and no further.
+
+Draws above H are the business of a later horizon. When no other transaction is writing, 3 holds at once, in the same round trip.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from ledger.errors import Refusal
+from ledger.events import Recorded
+from ledger.store import mapper
+
+Connection = psycopg.Connection[Any]
+
+
+class Tail:
+    """The horizon of one reader. Keep one per reader: it remembers the fence it waits at between calls."""
+
+    def __init__(self) -> None:
+        self._final = 0
+        self._waiting: tuple[int, int] | None = None
+
+    def final(self, conn: Connection) -> int:
+        """The highest position up to which everything is final; one round trip, never waits.
+
+        It stands still while a writing transaction older than the last question is running, in any database of the cluster.
+        """
+        row = conn.execute("SELECT up_to, fence::text::bigint, oldest::text::bigint FROM ledger.horizon()").fetchone()
+        assert row is not None
+        up_to, fence, oldest = row
+        if self._waiting is not None and oldest >= self._waiting[1]:
+            self._final = max(self._final, self._waiting[0])
+            self._waiting = None
+        if oldest >= fence:
+            self._final = max(self._final, up_to)
+        elif self._waiting is None:
+            self._waiting = (up_to, fence)
+        return self._final
+
+
+def head(conn: Connection, *, timeout: float = 10.0) -> int:
+    """The position up to which the log is final and which holds all that was committed before the call.
+
+    Waits for older writing transactions to end, `timeout` seconds at most, then raises Refusal LGR-0505.
+    """
+    row = conn.execute("SELECT up_to, fence::text::bigint, oldest::text::bigint FROM ledger.horizon()").fetchone()
+    assert row is not None
+    up_to, fence, oldest = row
+    deadline = time.monotonic() + timeout
+    while oldest < fence:
+        if time.monotonic() > deadline:
+            raise Refusal(
+                "LGR-0505",
+                f"a transaction older than {fence} has been writing for {timeout:.0f} s; the log's end is not final yet",
+                help="see pg_stat_activity for a session that is idle in transaction",
+            )
+        time.sleep(0.005)
+        row = conn.execute("SELECT oldest::text::bigint FROM ledger.horizon()").fetchone()
+        assert row is not None
+        oldest = row[0]
+    return int(up_to)
+
+
+_SELECT = "SELECT notification_id, originator_id, originator_version, topic, state FROM ledger.events "
+
+
+def read(conn: Connection, after: int, limit: int, upto: int | None = None) -> list[Recorded]:
+    """Events after position `after`, at most `limit` of them, in order; up to `upto`, which must be final.
+
+    Without `upto` the horizon is asked first, so nothing is ever skipped. Raises Refusal LGR-0504 at an event that cannot be read.
+    """
+    if upto is None:
+        upto = Tail().final(conn)
+    cursor = conn.execute(
+        _SELECT + "WHERE notification_id > %s AND notification_id <= %s ORDER BY notification_id LIMIT %s",
+        (after, upto, limit),
+        binary=True,
+    )
+    return list(map(_recorded, cursor))
+
+
+def read_all(conn: Connection, after: int = 0, upto: int | None = None, page: int = 5000) -> Iterator[Recorded]:
+    """Every event after `after` up to `upto` (default: the log's end now), in pages: memory does not grow with the log."""
+    if upto is None:
+        upto = head(conn)
+    while events := read(conn, after, page, upto):
+        yield from events
+        after = events[-1].position
+
+
+def stream(conn: Connection, stream_id: UUID) -> list[Recorded]:
+    """All events of one stream, oldest first; empty where there is none."""
+    cursor = conn.execute(_SELECT + "WHERE originator_id = %s ORDER BY originator_version", (stream_id,), binary=True)
+    return list(map(_recorded, cursor))
+
+
+def _recorded(row: tuple[int, UUID, int, str, bytes]) -> Recorded:
+    position, stream_id, version, topic, state = row
+    return Recorded(position, stream_id, version, mapper.decode(topic, state, where=f" at position {position}"))
