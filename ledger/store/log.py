@@ -25,9 +25,10 @@ import psycopg
 
 from ledger.errors import Refusal
 from ledger.events import Recorded
-from ledger.store import mapper
+from ledger.store import codec
 
-Connection = psycopg.Connection[Any]
+Connection = psycopg.Connection[Any] | psycopg.Cursor[Any]
+"""Anything that executes a statement and gives tuple rows."""
 
 
 class Tail:
@@ -84,10 +85,11 @@ _SELECT = "SELECT notification_id, originator_id, originator_version, topic, sta
 def read(conn: Connection, after: int, limit: int, upto: int | None = None) -> list[Recorded]:
     """Events after position `after`, at most `limit` of them, in order; up to `upto`, which must be final.
 
-    Without `upto` the horizon is asked first, so nothing is ever skipped. Raises Refusal LGR-0504 at an event that cannot be read.
+    Without `upto` the log's end is asked first (`head`), so nothing is ever skipped. Raises Refusal LGR-0504 at an event that
+    cannot be read.
     """
     if upto is None:
-        upto = Tail().final(conn)
+        upto = head(conn)
     cursor = conn.execute(
         _SELECT + "WHERE notification_id > %s AND notification_id <= %s ORDER BY notification_id LIMIT %s",
         (after, upto, limit),
@@ -113,4 +115,4 @@ def stream(conn: Connection, stream_id: UUID) -> list[Recorded]:
 
 def _recorded(row: tuple[int, UUID, int, str, bytes]) -> Recorded:
     position, stream_id, version, topic, state = row
-    return Recorded(position, stream_id, version, mapper.decode(topic, state, where=f" at position {position}"))
+    return Recorded(position, stream_id, version, codec.decode(topic, state, where=f" at position {position}"))

@@ -1,71 +1,18 @@
-"""Events to bytes and back: flat JSON under stable topics, and old forms read for ever.
-
-The stored bytes are what was recorded and are never rewritten. Where an event's form changes, it gets a new topic version; `OLD`
-names the released form's topic with the function that turns its fields into today's.
-"""
+"""The mapper that `eventsourcing` calls: a round's envelopes to stored events and back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
 from uuid import UUID
 
-import msgspec
 from eventsourcing.domain import DomainEventProtocol
 from eventsourcing.persistence import JSONTranscoder, Mapper, StoredEvent
 
-from ledger.errors import Refusal
-from ledger.events import EVENTS, Event
 from ledger.round import RoundEvent
-
-Fields = dict[str, Any]
-
-OLD: dict[str, tuple[type[Event], Callable[[Fields], Fields]]] = {}
-"""Topic of a released form → today's class and the upcast of its fields."""
-
-_encode = msgspec.json.Encoder().encode
-_decoders: dict[str, Callable[[bytes], Event]] = {cls.TOPIC: msgspec.json.Decoder(cls).decode for cls in EVENTS}
-
-
-def encode(body: Event) -> bytes:
-    """The payload as it is stored."""
-    return _encode(body)
-
-
-def decode(topic: str, state: bytes, *, where: str = "") -> Event:
-    """The event stored under `topic`.
-
-    Raises Refusal LGR-0504 naming the event and what to do when the topic is unknown or the payload is not of its form.
-    """
-    try:
-        return _decoders[topic](state)
-    except KeyError:
-        return _decode_old(topic, state, where)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Refusal("LGR-0504", f"the payload of {topic}{where} is not of its form: {error}", value=_text(state)) from error
-
-
-def _decode_old(topic: str, state: bytes, where: str) -> Event:
-    if topic not in OLD:
-        raise Refusal(
-            "LGR-0504",
-            f"no event is known under the topic {topic}{where}",
-            value=topic,
-            help="the log was written by a newer release, or by another program: install that release to read it",
-        )
-    cls, upcast = OLD[topic]
-    try:
-        return msgspec.convert(upcast(msgspec.json.decode(state)), cls)
-    except (msgspec.DecodeError, msgspec.ValidationError, KeyError) as error:
-        raise Refusal("LGR-0504", f"the payload of {topic}{where} is not of its form: {error}", value=_text(state)) from error
-
-
-def _text(state: bytes) -> str:
-    return state.decode("utf-8", "backslashreplace")
+from ledger.store import codec
 
 
 class RoundMapper(Mapper[UUID]):
-    """The mapper that `eventsourcing` calls: envelopes of `ledger.round` to stored events and back."""
+    """Stores payloads by `ledger.store.codec`; no cipher, no compressor: the bytes are for anybody to read."""
 
     def __init__(self) -> None:
         super().__init__(JSONTranscoder())
@@ -73,13 +20,12 @@ class RoundMapper(Mapper[UUID]):
     def to_stored_event(self, domain_event: DomainEventProtocol[UUID]) -> StoredEvent:
         """The stored form of a RoundEvent."""
         assert isinstance(domain_event, RoundEvent)
-        return StoredEvent(
-            domain_event.originator_id, domain_event.originator_version, domain_event.body.TOPIC, _encode(domain_event.body)
-        )
+        body = domain_event.body
+        return StoredEvent(domain_event.originator_id, domain_event.originator_version, body.TOPIC, codec.encode(body))
 
     def to_domain_event(self, stored_event: StoredEvent) -> RoundEvent:
         """The RoundEvent of a stored form; Refusal LGR-0504 names stream and version of one that cannot be read."""
         stream, version = stored_event.originator_id, stored_event.originator_version
         assert isinstance(stream, UUID)
         where = f" (stream {stream}, version {version})"
-        return RoundEvent(stream, version, decode(stored_event.topic, stored_event.state, where=where))
+        return RoundEvent(stream, version, codec.decode(stored_event.topic, stored_event.state, where=where))

@@ -1,0 +1,60 @@
+"""Events to bytes and back: flat JSON under stable topics, and old forms read for ever.
+
+The stored bytes are what was recorded and are never rewritten. Where an event's form changes, it gets a new topic version; `OLD`
+names the released form's topic with the function that turns its fields into today's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from ledger.errors import Refusal
+from ledger.events import EVENTS, Event
+
+Fields = dict[str, Any]
+
+OLD: dict[str, tuple[type[Event], Callable[[Fields], Fields]]] = {}
+"""Topic of a released form → today's class and the upcast of its fields."""
+
+_encode = msgspec.json.Encoder().encode
+_decoders: dict[str, Callable[[bytes], Event]] = {cls.TOPIC: msgspec.json.Decoder(cls).decode for cls in EVENTS}
+
+
+def encode(body: Event) -> bytes:
+    """The payload as it is stored."""
+    return _encode(body)
+
+
+def decode(topic: str, state: bytes, *, where: str = "") -> Event:
+    """The event stored under `topic`.
+
+    Raises Refusal LGR-0504 naming the event and what to do when the topic is unknown or the payload is not of its form.
+    """
+    try:
+        return _decoders[topic](state)
+    except KeyError:
+        return _decode_old(topic, state, where)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Refusal("LGR-0504", f"the payload of {topic}{where} is not of its form: {error}", value=_text(state)) from error
+
+
+def _decode_old(topic: str, state: bytes, where: str) -> Event:
+    if topic not in OLD:
+        raise Refusal(
+            "LGR-0504",
+            f"no event is known under the topic {topic}{where}",
+            value=topic,
+            help="the log was written by a newer release, or by another program: install that release to read it",
+        )
+    cls, upcast = OLD[topic]
+    try:
+        return msgspec.convert(upcast(msgspec.json.decode(state)), cls)
+    except (msgspec.DecodeError, msgspec.ValidationError, KeyError) as error:
+        raise Refusal("LGR-0504", f"the payload of {topic}{where} is not of its form: {error}", value=_text(state)) from error
+
+
+def _text(state: bytes) -> str:
+    return state.decode("utf-8", "backslashreplace")
