@@ -83,9 +83,9 @@ class Refusal(Exception):
         help: str | None = None,  # noqa: A002 - the word that the error pages use
         cite: str | None = None,
     ) -> None:
-        super().__init__(code, detail)
         self.code = code
-        self.detail = detail
+        self.detail = _plain(detail)
+        super().__init__(code, self.detail)
         self.field = field
         self.value = None if value is None else _shown(value)
         self.help = help
@@ -116,4 +116,11 @@ _SHOWN_LIMIT = 200
 def _shown(value: object) -> str:
     """The user's own input, cut so that a 50 MB field does not come back."""
     text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= _SHOWN_LIMIT else text[:_SHOWN_LIMIT] + "…"
+    return _plain(text if len(text) <= _SHOWN_LIMIT else text[:_SHOWN_LIMIT] + "…")
+
+
+def _plain(text: str) -> str:
+    """What cannot be shown or stored (control characters, lone surrogates) as visible escapes."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

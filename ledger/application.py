@@ -1,0 +1,485 @@
+"""The use cases: what the door and the command line may do to rounds.
+
+Reports come in groups, whatever waited at the same moment; a group is decided in order and appended in one transaction. The rounds
+in memory are believed until the database says otherwise: a version, a receipt or an open round that is already there sends the
+group back to be decided afresh. Before anything is refused, the log is asked whether the refusal rests on stale memory or on a
+report that was already answered.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from threading import Lock
+from typing import Any, NamedTuple, cast
+from uuid import UUID, uuid5
+
+from eventsourcing.application import AggregateNotFoundError, Application
+from eventsourcing.persistence import InfrastructureFactory, IntegrityError, Mapper
+from eventsourcing.utils import Environment
+
+from ledger import property as property_
+from ledger.errors import Refusal
+from ledger.events import DocumentRecorded
+from ledger.property import Property, Table
+from ledger.reports import CloseBetting, OpenRound, PlaceBet, RecordOutcome, Report, Verdict
+from ledger.round import Origin, Round, RoundEvent, Status, Terms, project
+from ledger.rules import Applied, Regulation, regulation_for
+from ledger.store.mapper import RoundMapper
+from ledger.store.recorder import LedgerFactory, LedgerRecorder, Occupancy, Receipt
+
+_DOCUMENTS = UUID("6f0d3c7e-5b0a-5a53-9d36-5d8a6c2f1b10")
+"""Namespace of the streams that hold documents; any fixed value does."""
+_PROPERTIES = uuid5(_DOCUMENTS, "properties")
+_ROUNDS_KEPT = 4096
+"""Rounds kept in memory: many times the tables of a large floor; the least recently used goes first."""
+_TRIES = 4
+
+
+class _Group:
+    """What one append will hold, while it is being decided."""
+
+    __slots__ = ("closed", "documents", "events", "opened", "receipts", "spans")
+
+    def __init__(self) -> None:
+        self.events: list[RoundEvent] = []
+        self.receipts: list[Receipt] = []
+        self.spans: dict[int, tuple[int, int]] = {}
+        """Index of the report → its events' slice of `events`."""
+        self.opened: dict[str, UUID] = {}
+        self.closed: list[UUID] = []
+        self.documents: set[str] = set()
+
+
+class _House(NamedTuple):
+    property: Property
+    table: Table
+
+
+class Rounds(Application[UUID]):
+    """The ledger's application. Thread-safe; one group is decided and appended at a time."""
+
+    name = "ledger"
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        super().__init__()
+        self._lock = Lock()
+        self._rounds: OrderedDict[UUID, Round] = OrderedDict()
+        self._open: dict[str, UUID] = {}
+        self._houses: dict[str, _House] = {}
+        self._properties_version = 0
+        self._regulations: dict[str, Regulation] = {}
+        self._documents: set[str] = set()
+
+    @classmethod
+    def connect(cls, dsn: str) -> Rounds:
+        """The application on the database at `dsn`, whose schema must be current."""
+        return cls(dsn)
+
+    def construct_factory(self, env: Environment) -> InfrastructureFactory[Any]:
+        """The store on this application's own connection string."""
+        return LedgerFactory(self._dsn)
+
+    def construct_mapper(self) -> Mapper[UUID]:
+        """Flat JSON under stable topics."""
+        return RoundMapper()
+
+    @property
+    def _recorder(self) -> LedgerRecorder:
+        return cast(LedgerRecorder, self.recorder)
+
+    # What tables report.
+
+    def post(self, reports: Sequence[Report]) -> list[Verdict]:
+        """Decides and appends `reports`, item by item, in their order; one verdict each.
+
+        A report that was answered before gets its first answer again. A refused one leaves no event and disturbs no other. Raises
+        the store's errors (`eventsourcing.persistence`) when the database cannot be reached: then nothing is known to be stored,
+        and sending the same reports again finds out.
+        """
+        with self._lock:
+            try:
+                return self._post(reports)
+            except BaseException:
+                self._forget()
+                raise
+
+    def _post(self, reports: Sequence[Report]) -> list[Verdict]:
+        verdicts: dict[int, Verdict] = {}
+        waiting = list(range(len(reports)))
+        while waiting:
+            first, later = _without_repeats(reports, waiting)
+            self._post_distinct(reports, first, verdicts)
+            waiting = later
+        return [verdicts[n] for n in range(len(reports))]
+
+    def _post_distinct(self, reports: Sequence[Report], waiting: list[int], verdicts: dict[int, Verdict]) -> None:
+        """Fills `verdicts` for the reports at `waiting`, whose event ids all differ."""
+        known: dict[tuple[str, UUID], Receipt] | None = None
+        try:
+            self._append_group(reports, waiting, verdicts, known)
+        except IntegrityError:
+            # Somebody was here first: another writer, or this report's own earlier try. Decide again from the log, and if that
+            # is refused as well, one by one, so that a conflict costs only the item that has it.
+            self._forget()
+            known = self._recorder.receipts([(reports[n].terminal, reports[n].event_id) for n in waiting])
+            try:
+                self._append_group(reports, waiting, verdicts, known)
+            except IntegrityError:
+                for n in waiting:
+                    self._post_alone(reports, n, verdicts)
+
+    def _post_alone(self, reports: Sequence[Report], n: int, verdicts: dict[int, Verdict]) -> None:
+        for _ in range(_TRIES):
+            self._forget()
+            known = self._recorder.receipts([(reports[n].terminal, reports[n].event_id)])
+            try:
+                self._append_group(reports, [n], verdicts, known)
+            except IntegrityError:
+                continue
+            return
+        busy = Refusal("LGR-0503", "other writers keep changing this round", help="send the same event again")
+        verdicts[n] = _rejected(reports[n], busy)
+
+    def _append_group(
+        self,
+        reports: Sequence[Report],
+        waiting: list[int],
+        verdicts: dict[int, Verdict],
+        known: dict[tuple[str, UUID], Receipt] | None,
+    ) -> None:
+        group = _Group()
+        decided: dict[int, Verdict] = {}
+        refused: list[tuple[int, Refusal]] = []
+        for n in waiting:
+            report = reports[n]
+            receipt = None if known is None else known.get((report.terminal, report.event_id))
+            if receipt is not None:
+                decided[n] = _again(report, receipt)
+                continue
+            start = len(group.events)
+            try:
+                round_ = self._decide(report, group)
+            except Refusal as refusal:
+                refused.append((n, refusal))
+                continue
+            group.spans[n] = (start, len(group.events))
+            events = round_.collect_events()
+            group.events.extend(events)
+            group.spans[n] = (start, len(group.events))
+            group.receipts.append(_accepted_receipt(report, events))
+        if refused and known is None:
+            # A refusal is final only if the report was not accepted before.
+            known = self._recorder.receipts([(reports[n].terminal, reports[n].event_id) for n, _ in refused])
+        for n, refusal in refused:
+            report = reports[n]
+            receipt = None if known is None else known.get((report.terminal, report.event_id))
+            decided[n] = _rejected(report, refusal) if receipt is None else _again(report, receipt)
+            if receipt is None and not refusal.meaning.retryable:
+                group.receipts.append(_rejected_receipt(report, refusal))
+        positions = self._append(group)
+        for n, (start, end) in group.spans.items():
+            decided[n] = Verdict(
+                event_id=reports[n].event_id, status="accepted", round=reports[n].round, positions=tuple(positions[start:end])
+            )
+        verdicts.update(decided)
+
+    def _append(self, group: _Group) -> list[int]:
+        if not group.events and not group.receipts:
+            return []
+        stored = [self.mapper.to_stored_event(event) for event in group.events]
+        positions = self._recorder.insert_events(
+            stored, receipts=group.receipts, occupancy=Occupancy(group.closed, list(group.opened.items()))
+        )
+        self._documents |= group.documents
+        return positions
+
+    # Deciding one report.
+
+    def _decide(self, report: Report, group: _Group) -> Round:
+        """The round after `report`, with its new events pending; raises the Refusal otherwise, changing nothing."""
+        try:
+            return self._try(report, group)
+        except Refusal:
+            # Memory may be behind the log where another process writes too. Ask, and decide again if it was.
+            if not self._catch_up(report, group):
+                raise
+            return self._try(report, group)
+
+    def _try(self, report: Report, group: _Group) -> Round:
+        origin = Origin(report.event_id, report.terminal, report.sequence, report.occurred_at, report.received_at)
+        body = report.body
+        if isinstance(body, OpenRound):
+            return self._open_round(report, body, origin, group)
+        round_ = self._round(report.round)
+        if isinstance(body, PlaceBet):
+            round_.place_bet(
+                self._regulation(round_),
+                report.event_id,
+                origin,
+                player=body.player,
+                spot=body.spot,
+                stake=body.stake,
+                currency=body.currency,
+                seat=body.seat,
+                chip=body.chip or "cash",
+            )
+        elif isinstance(body, CloseBetting):
+            round_.close_betting(origin)
+        else:
+            self._record_outcome(round_, body, origin, group)
+        return round_
+
+    def _open_round(self, report: Report, body: OpenRound, origin: Origin, group: _Group) -> Round:
+        house = self._house(body)
+        if report.round in self._rounds:
+            raise Refusal("LGR-0203", "a round with this id exists already", field="subject", value=str(report.round))
+        occupied = self._open.get(body.table)
+        if occupied is not None:
+            raise Refusal(
+                "LGR-0201",
+                f"table {body.table} has round {occupied} open",
+                field="data.table",
+                value=body.table,
+                help="record that round's outcome first; the next opens when every winner is paid",
+            )
+        applied = self._applied(house, body.game, report.received_at)
+        terms = Terms(
+            property=house.property.id,
+            property_hash=house.property.sha256,
+            pit=house.table.pit,
+            table=house.table.id,
+            currency=house.table.currency,
+            payable_unit=house.table.payable_minor,
+            regulation=applied.regulation,
+            applied=applied.note,
+            gaming_day=house.property.gaming_day(report.received_at),
+            shift=body.shift,
+            dealer=body.dealer,
+            supervisor=body.supervisor,
+        )
+        round_ = Round.open(report.round, terms, origin)
+        self._log_regulation(applied.regulation, group)
+        group.opened[body.table] = round_.id
+        self._open[body.table] = round_.id
+        self._keep(round_)
+        return round_
+
+    def _record_outcome(self, round_: Round, body: RecordOutcome, origin: Origin, group: _Group) -> None:
+        round_.record_outcome(self._regulation(round_), body.outcome, origin)
+        table = round_.terms.table
+        self._open.pop(table, None)
+        if group.opened.get(table) == round_.id:
+            del group.opened[table]  # opened and settled within one group: the table never shows as occupied
+        else:
+            group.closed.append(round_.id)
+
+    def _applied(self, house: _House, game: str, at: datetime) -> Applied:
+        applied = regulation_for(game, at, opt_ins=house.property.regulations_opted_in)
+        self._regulations[applied.regulation.sha256] = applied.regulation
+        return applied
+
+    # What is known, and when to doubt it.
+
+    def _keep(self, round_: Round) -> None:
+        self._rounds[round_.id] = round_
+        self._rounds.move_to_end(round_.id)
+        while len(self._rounds) > _ROUNDS_KEPT:
+            self._rounds.popitem(last=False)
+
+    def _round(self, id: UUID) -> Round:  # noqa: A002
+        round_ = self._rounds.get(id)
+        if round_ is None:
+            round_ = self._load(id)
+            self._keep(round_)
+        return round_
+
+    def _load(self, id: UUID) -> Round:  # noqa: A002
+        try:
+            return self.repository.get(id, projector_func=project)
+        except AggregateNotFoundError:
+            raise Refusal(
+                "LGR-0202", "no round has this id", field="subject", value=str(id), help="open the round first, then send it again"
+            ) from None
+
+    def _catch_up(self, report: Report, group: _Group) -> bool:
+        """Reads what other writers have recorded since; True where it changes what is known of the report's round or table."""
+        changed = False
+        round_ = self._rounds.get(report.round)
+        if round_ is not None:
+            newer = list(self.events.get(report.round, gt=round_.version))
+            changed = bool(newer)
+            project(round_, cast(list[RoundEvent], newer))
+        if isinstance(report.body, OpenRound):
+            changed |= self._read_properties()
+            table = report.body.table
+            if table not in group.opened and self._open.get(table) not in group.closed:
+                now = self._recorder.open_rounds([table]).get(table)
+                if now != self._open.get(table) and (now is None or now not in group.closed):
+                    changed = True
+                    self._open.pop(table, None)
+                    if now is not None:
+                        self._open[table] = now
+        return changed
+
+    def _forget(self) -> None:
+        self._rounds.clear()
+        self._open.clear()
+        self._documents.clear()
+
+    # Properties and regulations.
+
+    def apply_property(self, config: Property) -> bool:
+        """Logs the configuration and plays by it from now on; False where it is the one already in force.
+
+        Raises Refusal LGR-0604 for a table that another property has.
+        """
+        property_.verify(config)
+        with self._lock:
+            for _ in range(_TRIES):
+                self._read_properties()
+                held = {house.property.id: house.property for house in self._houses.values()}
+                if config.id in held and held[config.id].sha256 == config.sha256:
+                    return False
+                for table in config.tables:
+                    other = self._houses.get(table.id)
+                    if other is not None and other.property.id != config.id:
+                        raise Refusal("LGR-0604", f"property {other.property.id} has a table of this id", value=table.id)
+                body = _document("property", config.id, config.sha256, config.content)
+                try:
+                    self._recorder.insert_events(
+                        [self.mapper.to_stored_event(RoundEvent(_PROPERTIES, self._properties_version + 1, body))]
+                    )
+                except IntegrityError:
+                    continue
+                self._read_properties()
+                return True
+            raise Refusal("LGR-0503", "others keep changing the configuration", help="try again")
+
+    def properties(self) -> list[Property]:
+        """The properties in force, by id."""
+        with self._lock:
+            self._read_properties()
+            held = {house.property.id: house.property for house in self._houses.values()}
+        return [held[key] for key in sorted(held)]
+
+    def _read_properties(self) -> bool:
+        """Reads the configurations logged since the last time; True where there are any."""
+        newer = list(self.events.get(_PROPERTIES, gt=self._properties_version))
+        for event in cast(list[RoundEvent], newer):
+            assert isinstance(event.body, DocumentRecorded)
+            config = property_.from_content(event.body.content)
+            self._houses = {id_: house for id_, house in self._houses.items() if house.property.id != config.id}
+            self._houses |= {table.id: _House(config, table) for table in config.tables}
+            self._properties_version = event.originator_version
+        return bool(newer)
+
+    def _house(self, body: OpenRound) -> _House:
+        if not self._houses:
+            raise Refusal(
+                "LGR-0601", "no property is configured", field="data.table", value=body.table, help="roundledger property apply FILE"
+            )
+        house = self._houses.get(body.table)
+        if house is None:
+            raise Refusal(
+                "LGR-0602",
+                f"no table {body.table} is configured",
+                field="data.table",
+                value=body.table,
+                help=f"tables: {', '.join(sorted(self._houses))}",
+            )
+        if house.table.game != body.game:
+            raise Refusal(
+                "LGR-0603",
+                f"table {body.table} deals {house.table.game}",
+                field="data.game",
+                value=body.game,
+                help=f"open it with game {house.table.game}",
+            )
+        return house
+
+    def _log_regulation(self, regulation: Regulation, group: _Group) -> None:
+        """Puts the regulation's content into the group, ahead of the round that names it, unless the log has it."""
+        sha256 = regulation.sha256
+        if sha256 in self._documents or sha256 in group.documents:
+            return
+        stream = uuid5(_DOCUMENTS, f"regulation:{sha256}")
+        if next(iter(self.events.get(stream, limit=1)), None) is None:
+            group.events.append(RoundEvent(stream, 1, _document("regulation", regulation.order, sha256, regulation.content)))
+        group.documents.add(sha256)
+
+    def _regulation(self, round_: Round) -> Regulation:
+        """The regulation that the round was opened under, from the log where it is not the one on disk."""
+        sha256 = round_.terms.regulation_hash
+        found = self._regulations.get(sha256)
+        if found is None:
+            stream = uuid5(_DOCUMENTS, f"regulation:{sha256}")
+            event = next(iter(self.events.get(stream, limit=1)), None)
+            if event is None:
+                raise Refusal("LGR-0504", f"the log does not hold the regulation {sha256} of round {round_.id}")
+            body = cast(RoundEvent, event).body
+            assert isinstance(body, DocumentRecorded)
+            found = self._regulations[sha256] = Regulation.from_content(body.content)
+        return found
+
+    # Reading.
+
+    def round(self, id: UUID) -> Round:  # noqa: A002
+        """The round as the log has it now. Raises Refusal LGR-0202 where there is none."""
+        return self._load(id)
+
+    def regulation_of(self, round_: Round) -> Regulation:
+        """The regulation under which the round is played, by its content in the log."""
+        with self._lock:
+            return self._regulation(round_)
+
+
+def _without_repeats(reports: Sequence[Report], waiting: list[int]) -> tuple[list[int], list[int]]:
+    """Splits off reports whose event id comes a second time in the group; they are answered after the first is stored."""
+    seen: set[tuple[str, UUID]] = set()
+    first: list[int] = []
+    later: list[int] = []
+    for n in waiting:
+        key = (reports[n].terminal, reports[n].event_id)
+        (later if key in seen else first).append(n)
+        seen.add(key)
+    return first, later
+
+
+def _document(kind: str, name: str, sha256: str, content: str) -> DocumentRecorded:
+    return DocumentRecorded(kind=kind, name=name, sha256=sha256, content=content, recorded_at=datetime.now(UTC))
+
+
+def _accepted_receipt(report: Report, events: Sequence[RoundEvent]) -> Receipt:
+    first, last = events[0].originator_version, events[-1].originator_version
+    return Receipt(report.terminal, report.event_id, report.fingerprint, report.sequence, report.round, first, last, None)
+
+
+def _rejected_receipt(report: Report, refusal: Refusal) -> Receipt:
+    return Receipt(report.terminal, report.event_id, report.fingerprint, report.sequence, report.round, None, None, refusal)
+
+
+def _rejected(report: Report, refusal: Refusal) -> Verdict:
+    return Verdict(event_id=report.event_id, status="rejected", round=report.round, refusal=refusal)
+
+
+def _again(report: Report, receipt: Receipt) -> Verdict:
+    """The first answer to a report that comes again; a refusal where another body comes under the same id."""
+    if receipt.fingerprint != report.fingerprint:
+        other = Refusal(
+            "LGR-0301",
+            f"event id {report.event_id} was used for another body: "
+            f"sha256 {receipt.fingerprint.hex()} then, {report.fingerprint.hex()} now",
+            field="id",
+            value=str(report.event_id),
+            help="a changed event is a new event: give it an id of its own",
+        )
+        return _rejected(report, other)
+    if receipt.refusal is not None:
+        return _rejected(report, receipt.refusal)
+    return Verdict(event_id=report.event_id, status="replayed", round=receipt.round, positions=receipt.positions)
+
+
+__all__ = ["Rounds", "Status"]
