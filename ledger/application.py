@@ -15,8 +15,9 @@ from threading import Lock
 from typing import Any, NamedTuple, cast
 from uuid import UUID, uuid5
 
+import psycopg
 from eventsourcing.application import AggregateNotFoundError, Application
-from eventsourcing.persistence import InfrastructureFactory, IntegrityError, Mapper
+from eventsourcing.persistence import InfrastructureFactory, IntegrityError, InterfaceError, Mapper, OperationalError
 from eventsourcing.utils import Environment
 
 from ledger import property as property_
@@ -24,7 +25,7 @@ from ledger.errors import Refusal
 from ledger.events import DocumentRecorded
 from ledger.property import Property, Table
 from ledger.reports import CloseBetting, OpenRound, PlaceBet, RecordOutcome, Report, Verdict
-from ledger.round import Origin, Round, RoundEvent, Status, Terms, project
+from ledger.round import Origin, Round, RoundEvent, Terms, project
 from ledger.rules import Applied, Regulation, regulation_for
 from ledger.store.mapper import RoundMapper
 from ledger.store.recorder import LedgerFactory, LedgerRecorder, Occupancy, Receipt
@@ -40,15 +41,18 @@ _TRIES = 4
 class _Group:
     """What one append will hold, while it is being decided."""
 
-    __slots__ = ("closed", "documents", "events", "opened", "receipts", "spans")
+    __slots__ = ("closed", "documents", "doubt", "events", "opened", "receipts", "settled", "spans")
 
-    def __init__(self) -> None:
+    def __init__(self, *, doubt: bool) -> None:
+        self.doubt = doubt
+        """Whether a first try met a conflict, so that even what was never seen is looked up."""
         self.events: list[RoundEvent] = []
         self.receipts: list[Receipt] = []
         self.spans: dict[int, tuple[int, int]] = {}
         """Index of the report → its events' slice of `events`."""
         self.opened: dict[str, UUID] = {}
         self.closed: list[UUID] = []
+        self.settled: list[UUID] = []
         self.documents: set[str] = set()
 
 
@@ -67,7 +71,8 @@ class Rounds(Application[UUID]):
         super().__init__()
         self._lock = Lock()
         self._rounds: OrderedDict[UUID, Round] = OrderedDict()
-        self._open: dict[str, UUID] = {}
+        self._open: dict[str, UUID | None] = {}
+        """Table → its open round, for tables that have been asked about."""
         self._houses: dict[str, _House] = {}
         self._properties_version = 0
         self._regulations: dict[str, Regulation] = {}
@@ -96,12 +101,19 @@ class Rounds(Application[UUID]):
         """Decides and appends `reports`, item by item, in their order; one verdict each.
 
         A report that was answered before gets its first answer again. A refused one leaves no event and disturbs no other. Raises
-        the store's errors (`eventsourcing.persistence`) when the database cannot be reached: then nothing is known to be stored,
-        and sending the same reports again finds out.
+        Refusal LGR-0501 when the database cannot be reached: what was stored is then unknown, and sending the same reports again
+        finds out.
         """
         with self._lock:
             try:
                 return self._post(reports)
+            except (OperationalError, InterfaceError) as error:
+                self._forget()
+                raise Refusal(
+                    "LGR-0501",
+                    f"the database did not answer: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
+                    help="send the same events again with the same ids: what was stored is answered as replayed",
+                ) from error
             except BaseException:
                 self._forget()
                 raise
@@ -117,17 +129,20 @@ class Rounds(Application[UUID]):
 
     def _post_distinct(self, reports: Sequence[Report], waiting: list[int], verdicts: dict[int, Verdict]) -> None:
         """Fills `verdicts` for the reports at `waiting`, whose event ids all differ."""
-        known: dict[tuple[str, UUID], Receipt] | None = None
         try:
-            self._append_group(reports, waiting, verdicts, known)
-        except IntegrityError:
+            self._append_group(reports, waiting, verdicts, known=None)
+        except (IntegrityError, OperationalError) as error:
+            if not _is_conflict(error):
+                raise
             # Somebody was here first: another writer, or this report's own earlier try. Decide again from the log, and if that
             # is refused as well, one by one, so that a conflict costs only the item that has it.
             self._forget()
             known = self._recorder.receipts([(reports[n].terminal, reports[n].event_id) for n in waiting])
             try:
                 self._append_group(reports, waiting, verdicts, known)
-            except IntegrityError:
+            except (IntegrityError, OperationalError) as again:
+                if not _is_conflict(again):
+                    raise
                 for n in waiting:
                     self._post_alone(reports, n, verdicts)
 
@@ -137,9 +152,11 @@ class Rounds(Application[UUID]):
             known = self._recorder.receipts([(reports[n].terminal, reports[n].event_id)])
             try:
                 self._append_group(reports, [n], verdicts, known)
-            except IntegrityError:
-                continue
-            return
+            except (IntegrityError, OperationalError) as error:
+                if not _is_conflict(error):
+                    raise
+            else:
+                return
         busy = Refusal("LGR-0503", "other writers keep changing this round", help="send the same event again")
         verdicts[n] = _rejected(reports[n], busy)
 
@@ -150,7 +167,7 @@ class Rounds(Application[UUID]):
         verdicts: dict[int, Verdict],
         known: dict[tuple[str, UUID], Receipt] | None,
     ) -> None:
-        group = _Group()
+        group = _Group(doubt=known is not None)
         decided: dict[int, Verdict] = {}
         refused: list[tuple[int, Refusal]] = []
         for n in waiting:
@@ -159,14 +176,12 @@ class Rounds(Application[UUID]):
             if receipt is not None:
                 decided[n] = _again(report, receipt)
                 continue
-            start = len(group.events)
             try:
-                round_ = self._decide(report, group)
+                events = self._decide(report, group).collect_events()
             except Refusal as refusal:
                 refused.append((n, refusal))
                 continue
-            group.spans[n] = (start, len(group.events))
-            events = round_.collect_events()
+            start = len(group.events)
             group.events.extend(events)
             group.spans[n] = (start, len(group.events))
             group.receipts.append(_accepted_receipt(report, events))
@@ -194,6 +209,8 @@ class Rounds(Application[UUID]):
             stored, receipts=group.receipts, occupancy=Occupancy(group.closed, list(group.opened.items()))
         )
         self._documents |= group.documents
+        for id_ in group.settled:
+            self._rounds.pop(id_, None)
         return positions
 
     # Deciding one report.
@@ -234,9 +251,11 @@ class Rounds(Application[UUID]):
 
     def _open_round(self, report: Report, body: OpenRound, origin: Origin, group: _Group) -> Round:
         house = self._house(body)
-        if report.round in self._rounds:
+        if report.round in self._rounds or (group.doubt and self._exists(report.round)):
             raise Refusal("LGR-0203", "a round with this id exists already", field="subject", value=str(report.round))
-        occupied = self._open.get(body.table)
+        if body.table not in self._open:
+            self._open[body.table] = self._recorder.open_rounds([body.table]).get(body.table)
+        occupied = self._open[body.table]
         if occupied is not None:
             raise Refusal(
                 "LGR-0201",
@@ -270,7 +289,8 @@ class Rounds(Application[UUID]):
     def _record_outcome(self, round_: Round, body: RecordOutcome, origin: Origin, group: _Group) -> None:
         round_.record_outcome(self._regulation(round_), body.outcome, origin)
         table = round_.terms.table
-        self._open.pop(table, None)
+        self._open[table] = None
+        group.settled.append(round_.id)
         if group.opened.get(table) == round_.id:
             del group.opened[table]  # opened and settled within one group: the table never shows as occupied
         else:
@@ -301,7 +321,11 @@ class Rounds(Application[UUID]):
             return self.repository.get(id, projector_func=project)
         except AggregateNotFoundError:
             raise Refusal(
-                "LGR-0202", "no round has this id", field="subject", value=str(id), help="open the round first, then send it again"
+                "LGR-0202",
+                "no round has this id",
+                field="subject",
+                value=str(id),
+                help="open the round first, then send it again",
             ) from None
 
     def _catch_up(self, report: Report, group: _Group) -> bool:
@@ -315,14 +339,15 @@ class Rounds(Application[UUID]):
         if isinstance(report.body, OpenRound):
             changed |= self._read_properties()
             table = report.body.table
-            if table not in group.opened and self._open.get(table) not in group.closed:
+            if table not in group.opened:
                 now = self._recorder.open_rounds([table]).get(table)
-                if now != self._open.get(table) and (now is None or now not in group.closed):
+                if now not in group.closed and now != self._open.get(table):
+                    self._open[table] = now
                     changed = True
-                    self._open.pop(table, None)
-                    if now is not None:
-                        self._open[table] = now
         return changed
+
+    def _exists(self, stream: UUID) -> bool:
+        return next(iter(self.events.get(stream, limit=1)), None) is not None
 
     def _forget(self) -> None:
         self._rounds.clear()
@@ -379,7 +404,11 @@ class Rounds(Application[UUID]):
     def _house(self, body: OpenRound) -> _House:
         if not self._houses:
             raise Refusal(
-                "LGR-0601", "no property is configured", field="data.table", value=body.table, help="roundledger property apply FILE"
+                "LGR-0601",
+                "no property is configured",
+                field="data.table",
+                value=body.table,
+                help="roundledger property apply FILE",
             )
         house = self._houses.get(body.table)
         if house is None:
@@ -406,7 +435,7 @@ class Rounds(Application[UUID]):
         if sha256 in self._documents or sha256 in group.documents:
             return
         stream = uuid5(_DOCUMENTS, f"regulation:{sha256}")
-        if next(iter(self.events.get(stream, limit=1)), None) is None:
+        if not self._exists(stream):
             group.events.append(RoundEvent(stream, 1, _document("regulation", regulation.order, sha256, regulation.content)))
         group.documents.add(sha256)
 
@@ -434,6 +463,13 @@ class Rounds(Application[UUID]):
         """The regulation under which the round is played, by its content in the log."""
         with self._lock:
             return self._regulation(round_)
+
+
+def _is_conflict(error: Exception) -> bool:
+    """Whether another writer is the reason, so that deciding again can succeed."""
+    return isinstance(error, IntegrityError) or isinstance(
+        error.__cause__, psycopg.errors.SerializationFailure | psycopg.errors.DeadlockDetected
+    )
 
 
 def _without_repeats(reports: Sequence[Report], waiting: list[int]) -> tuple[list[int], list[int]]:
@@ -480,6 +516,3 @@ def _again(report: Report, receipt: Receipt) -> Verdict:
     if receipt.refusal is not None:
         return _rejected(report, receipt.refusal)
     return Verdict(event_id=report.event_id, status="replayed", round=receipt.round, positions=receipt.positions)
-
-
-__all__ = ["Rounds", "Status"]
