@@ -309,14 +309,14 @@ class Rounds(Application[UUID]):
         while len(self._rounds) > _ROUNDS_KEPT:
             self._rounds.popitem(last=False)
 
-    def _round(self, id: UUID) -> Round:  # noqa: A002
+    def _round(self, id: UUID) -> Round:
         round_ = self._rounds.get(id)
         if round_ is None:
             round_ = self._load(id)
             self._keep(round_)
         return round_
 
-    def _load(self, id: UUID) -> Round:  # noqa: A002
+    def _load(self, id: UUID) -> Round:
         try:
             return self.repository.get(id, projector_func=project)
         except AggregateNotFoundError:
@@ -455,7 +455,7 @@ class Rounds(Application[UUID]):
 
     # Reading.
 
-    def round(self, id: UUID) -> Round:  # noqa: A002
+    def round(self, id: UUID) -> Round:
         """The round as the log has it now. Raises Refusal LGR-0202 where there is none."""
         return self._load(id)
 

@@ -80,7 +80,7 @@ class Refusal(Exception):
         *,
         field: str | None = None,
         value: object = None,
-        help: str | None = None,  # noqa: A002 - the word that the error pages use
+        help: str | None = None,
         cite: str | None = None,
     ) -> None:
         self.code = code

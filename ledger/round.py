@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from ledger import money
@@ -104,7 +104,7 @@ class Round:
 
     __slots__ = ("_pending", "bets", "id", "opened", "outcome", "status", "version")
 
-    def __init__(self, id: UUID) -> None:  # noqa: A002 - the library's name for it
+    def __init__(self, id: UUID) -> None:
         self.id = id
         self.version = 0
         self.status = Status.BETTING
@@ -153,7 +153,7 @@ class Round:
     # Opening.
 
     @classmethod
-    def open(cls, id: UUID, terms: Terms, origin: Origin) -> Round:  # noqa: A002
+    def open(cls, id: UUID, terms: Terms, origin: Origin) -> Round:
         """A new round with betting open."""
         round_ = cls(id)
         round_._happen(
@@ -321,7 +321,7 @@ class Round:
             bet=bet.id, player=bet.player, spot=spot.text, stake=str(bet.stake), edge=str(spot.edge), article=resolution.cite
         )
 
-    def _paid(self, resolution: Resolution, currency: str) -> dict[str, object]:
+    def _paid(self, resolution: Resolution, currency: str) -> dict[str, Any]:
         bet = self.bets[resolution.wager.key]
         spot = resolution.wager.spot
         return {

@@ -97,7 +97,7 @@ FROM ledger.terminal_events AS t JOIN unnest(%s::text[], %s::uuid[]) AS asked(te
 class LedgerRecorder(PostgresApplicationRecorder):
     """Appends by `ledger.append`, reads by the log's horizon."""
 
-    def insert_events(  # type: ignore[override]  # the library's wrapped method has a narrower declared type
+    def insert_events(
         self,
         stored_events: Sequence[StoredEvent],
         *,
