@@ -1,0 +1,214 @@
+"""The use cases against a real database: what is accepted, refused, repeated and raced, and what the log then holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from ledger.application import Rounds
+from ledger.events import BetPlaced, DocumentRecorded, OutcomeRecorded, PayoutMade, RoundOpened, RoundSettled
+from ledger.reports import PlaceBet
+from ledger.store import log
+from tests.support import DEMO, Terminal, accepted, codes, house
+
+
+@pytest.fixture
+def rounds(dsn: str) -> Iterator[Rounds]:
+    with_house = house(dsn)
+    yield with_house
+    with_house.close()
+
+
+def count(dsn: str, table: str = "ledger.events") -> int:
+    with psycopg.connect(dsn) as conn:
+        row = conn.execute(f"SELECT count(*) FROM {table}").fetchone()  # type: ignore[call-overload]
+        assert row is not None
+        return int(row[0])
+
+
+def bodies(dsn: str, terminal: Terminal) -> list[object]:
+    with psycopg.connect(dsn) as conn:
+        return [recorded.body for recorded in log.stream(conn, terminal.round)]
+
+
+def test_a_round_settles_whole_in_one_append(rounds: Rounds, dsn: str) -> None:
+    table = Terminal()
+    verdicts = accepted(rounds.post(table.whole_round([("straight:17", "10000"), ("red", "5000"), ("black", "5000")], "17")))
+    opened, *_, last = events = bodies(dsn, table)
+    assert isinstance(opened, RoundOpened)
+    assert opened.regulation == "30/2003"
+    assert "60/2004" in (opened.applied or "")
+    outcome = next(e for e in events if isinstance(e, OutcomeRecorded))
+    assert [line.spot for line in outcome.lost] == ["red"]
+    paid = [e for e in events if isinstance(e, PayoutMade)]
+    # 30/2003 art. 5(1): simple chances are paid before straights.
+    assert [(p.spot, p.prize, p.returned) for p in paid] == [("black", "5000", "10000"), ("straight:17", "350000", "360000")]
+    assert isinstance(last, RoundSettled)
+    assert (last.bets, last.handle, last.returned) == (3, "20000", "370000")
+    # The outcome's verdict names every event that it caused, next to each other.
+    positions = verdicts[-1].positions
+    assert list(positions) == list(range(positions[0], positions[0] + 4))
+
+
+def test_the_regulation_is_logged_once_before_its_first_use(rounds: Rounds, dsn: str) -> None:
+    for _ in range(3):
+        accepted(rounds.post(Terminal().whole_round([], "0")))
+    with psycopg.connect(dsn) as conn:
+        events = list(log.read_all(conn))
+    documents = [e for e in events if isinstance(e.body, DocumentRecorded) and e.body.kind == "regulation"]
+    opened = [e for e in events if isinstance(e.body, RoundOpened)]
+    assert len(documents) == 1
+    assert documents[0].position < opened[0].position
+    assert {e.body.regulation_hash for e in opened if isinstance(e.body, RoundOpened)} == {documents[0].body.sha256}  # type: ignore[union-attr]
+
+
+def test_a_bad_item_disturbs_no_other(rounds: Rounds, dsn: str) -> None:
+    table = Terminal()
+    accepted(rounds.post([table.open()]))
+    before = count(dsn)
+    batch = [table.bet("straight:17"), table.bet("split:3-4"), table.bet("red")]
+    for status in ("accepted", "replayed", "replayed"):
+        assert codes(rounds.post(batch)) == [status, rounds.post([batch[1]])[0].refusal.code, status]  # type: ignore[union-attr]
+    assert count(dsn) == before + 2
+
+
+def test_the_same_id_with_another_body_is_refused_with_both_fingerprints(rounds: Rounds) -> None:
+    table = Terminal()
+    first = table.bet("straight:17", "10000")
+    other = table.report(PlaceBet(player="P-1", spot="straight:17", stake="100000", currency="MOP"), event_id=first.event_id)
+    accepted(rounds.post([table.open(), table.bet("red")]))
+    first = table.bet("straight:17", "10000")
+    other = table.bet("straight:17", "100000", event_id=first.event_id)
+    accepted(rounds.post([first]))
+    [verdict] = rounds.post([other])
+    assert verdict.refusal is not None
+    assert verdict.refusal.code == "LGR-0301"
+    assert first.fingerprint.hex() in verdict.refusal.detail
+    assert other.fingerprint.hex() in verdict.refusal.detail
+    assert codes(rounds.post([first])) == ["replayed"]
+
+
+def test_a_repeat_within_one_group_is_a_replay(rounds: Rounds, dsn: str) -> None:
+    table = Terminal()
+    opening, bet = table.open(), table.bet("red")
+    assert codes(rounds.post([opening, bet, bet, opening])) == ["accepted", "accepted", "replayed", "replayed"]
+    assert len(bodies(dsn, table)) == 2
+
+
+def test_a_rejected_id_stays_rejected(rounds: Rounds) -> None:
+    table = Terminal()
+    accepted(rounds.post([table.open(), table.close()]))
+    late = table.bet("red")
+    assert codes(rounds.post([late])) == ["LGR-0204"]
+    assert codes(rounds.post([late])) == ["LGR-0204"]
+
+
+def test_a_retryable_refusal_is_not_kept(rounds: Rounds) -> None:
+    table = Terminal()
+    accepted(rounds.post([table.open()]))
+    outcome = table.outcome("17")
+    assert codes(rounds.post([outcome])) == ["LGR-0205"]
+    assert codes(rounds.post([table.close(), outcome])) == ["accepted", "accepted"]
+
+
+@pytest.mark.parametrize(
+    ("make", "code"),
+    [
+        (lambda t: t.bet("red", round=uuid4()), "LGR-0202"),
+        (lambda t: t.bet("red", "0"), "LGR-0104"),
+        (lambda t: t.bet("red", "-100"), "LGR-0104"),
+        (lambda t: t.bet("red", currency="HKD"), "LGR-0208"),
+        (lambda t: t.bet("red", currency="XXX"), "LGR-0105"),
+        (lambda t: t.outcome("17"), "LGR-0205"),
+    ],
+)
+def test_what_an_open_round_refuses(rounds: Rounds, dsn: str, make, code: str) -> None:  # type: ignore[no-untyped-def]
+    table = Terminal()
+    accepted(rounds.post([table.open()]))
+    before = count(dsn)
+    assert codes(rounds.post([make(table)])) == [code]
+    assert count(dsn) == before
+
+
+def test_what_opening_refuses(rounds: Rounds, dsn: str) -> None:
+    table = Terminal()
+    accepted(rounds.post([table.open()]))
+    first = table.round
+    before = count(dsn)
+    [occupied] = rounds.post([table.open()])
+    assert occupied.refusal is not None
+    assert occupied.refusal.code == "LGR-0201"
+    assert str(first) in occupied.refusal.detail
+    assert codes(rounds.post([Terminal("X99").open()])) == ["LGR-0602"]
+    assert codes(rounds.post([Terminal("C01", game="roulette").open()])) == ["LGR-0603"]
+    table.round = first
+    again = table.report(table.open(round=first).body, round=first)
+    assert codes(rounds.post([again])) == ["LGR-0203"]
+    assert count(dsn) == before
+
+
+def test_no_property_no_round(dsn: str) -> None:
+    rounds = Rounds.connect(dsn)
+    assert codes(rounds.post([Terminal().open()])) == ["LGR-0601"]
+    rounds.close()
+
+
+def test_a_round_id_is_used_once(rounds: Rounds, dsn: str) -> None:
+    table = Terminal()
+    accepted(rounds.post(table.whole_round([], "5")))
+    fresh = house(dsn)
+    again = table.report(Terminal().open().body)
+    assert codes(fresh.post([again])) == ["LGR-0203"]
+    fresh.close()
+
+
+def test_twenty_concurrent_posts_of_one_outcome_settle_once(dsn: str) -> None:
+    houses = [house(dsn), house(dsn)]
+    table = Terminal()
+    accepted(houses[0].post([table.open(), table.bet("straight:17"), table.bet("red"), table.close()]))
+    outcome = table.outcome("17")
+    with ThreadPoolExecutor(20) as pool:
+        verdicts = [v for vs in pool.map(lambda n: houses[n % 2].post([outcome]), range(20)) for v in vs]
+    assert sorted(codes(verdicts)) == ["accepted"] + ["replayed"] * 19
+    assert len({v.positions for v in verdicts}) == 1
+    assert sum(isinstance(body, PayoutMade) for body in bodies(dsn, table)) == 1
+    for each in houses:
+        each.close()
+
+
+def test_two_writers_on_one_table_never_lose_or_double_a_bet(dsn: str) -> None:
+    houses = [house(dsn), house(dsn)]
+    table = Terminal()
+    accepted(houses[0].post([table.open()]))
+    bets = [table.bet("red", player=f"P-{n}") for n in range(60)]
+    with ThreadPoolExecutor(6) as pool:
+        verdicts = [v for vs in pool.map(lambda n: houses[n % 2].post([bets[n]]), range(60)) for v in vs]
+    stuck = {"LGR-0503"}  # the bounded answer of a writer that lost every race; the terminal sends again
+    again = [bets[n] for n, v in enumerate(verdicts) if v.refusal and v.refusal.code in stuck]
+    assert {code for code in codes(verdicts) if code != "accepted"} <= stuck
+    accepted(houses[0].post(again))
+    placed = [body for body in bodies(dsn, table) if isinstance(body, BetPlaced)]
+    assert sorted(body.bet for body in placed) == sorted(bet.event_id for bet in bets)
+    for each in houses:
+        each.close()
+
+
+def test_a_second_process_settles_what_the_first_began(dsn: str) -> None:
+    first, second = house(dsn), house(dsn)
+    table = Terminal()
+    accepted(first.post([table.open(), table.bet("red")]))
+    accepted(second.post([table.bet("black"), table.close()]))
+    assert codes(first.post([table.bet("odd")])) == ["LGR-0204"]
+    accepted(first.post([table.outcome("17")]))
+    accepted(second.post([table.open()]))
+    first.close()
+    second.close()
+
+
+def test_applying_a_property_is_logged_once_per_content(rounds: Rounds) -> None:
+    assert rounds.apply_property(DEMO) is False
+    assert [config.sha256 for config in rounds.properties()] == [DEMO.sha256]

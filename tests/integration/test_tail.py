@@ -1,0 +1,97 @@
+"""The log's order: a reader never skips, whoever commits when; what is recorded is never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from ledger.errors import Refusal
+from ledger.store import log
+
+INSERT = "INSERT INTO ledger.events (originator_id, originator_version, topic, state) VALUES (%s, 1, 't', '{}') RETURNING notification_id"
+
+
+@pytest.fixture
+def three(dsn: str) -> Iterator[list[psycopg.Connection[Any]]]:
+    """Two writers with transactions of their own, and a reader."""
+    conns = [psycopg.connect(dsn), psycopg.connect(dsn), psycopg.connect(dsn, autocommit=True)]
+    yield conns
+    for conn in conns:
+        conn.close()
+
+
+def insert(conn: psycopg.Connection[Any]) -> int:
+    row = conn.execute(INSERT, (uuid4(),)).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def test_a_later_commit_with_a_lower_position_is_not_skipped(three: list[psycopg.Connection[Any]]) -> None:
+    slow, quick, reader = three
+    tail = log.Tail()
+    low = insert(slow)
+    high = insert(quick)
+    quick.commit()
+    assert low < high
+    for _ in range(3):
+        assert tail.final(reader) < low, "the reader passed a position whose transaction is still running"
+    slow.commit()
+    assert max(tail.final(reader) for _ in range(2)) >= high
+
+
+def test_an_older_transaction_that_draws_the_higher_position_is_not_skipped(three: list[psycopg.Connection[Any]]) -> None:
+    """The inverted order: the older transaction id holds the higher position."""
+    older, younger, reader = three
+    tail = log.Tail()
+    older.execute("SELECT pg_current_xact_id()")
+    low = insert(younger)
+    high = insert(older)
+    assert low < high
+    older.commit()
+    for _ in range(3):
+        assert tail.final(reader) < low
+    younger.commit()
+    assert max(tail.final(reader) for _ in range(2)) >= high
+
+
+def test_a_rolled_back_position_is_a_silent_gap(three: list[psycopg.Connection[Any]]) -> None:
+    lost, kept, reader = three
+    insert(lost)
+    high = insert(kept)
+    kept.commit()
+    lost.rollback()
+    tail = log.Tail()
+    assert max(tail.final(reader) for _ in range(2)) >= high
+
+
+def test_the_end_of_the_log_waits_for_older_writers_but_not_for_ever(three: list[psycopg.Connection[Any]]) -> None:
+    slow, _, reader = three
+    insert(slow)
+    with pytest.raises(Refusal, match="LGR-0505"):
+        log.head(reader, timeout=0.05)
+
+
+def test_a_reader_with_an_alarm_unplugged_does_skip(three: list[psycopg.Connection[Any]]) -> None:
+    """The canary: read by the highest visible position instead of the horizon, and the event is lost."""
+    slow, quick, reader = three
+    low = insert(slow)
+    high = insert(quick)
+    quick.commit()
+    naive = reader.execute("SELECT max(notification_id) FROM ledger.events").fetchone()
+    assert naive == (high,)
+    assert high > low
+
+
+@pytest.mark.parametrize(
+    "change", ["UPDATE ledger.events SET topic = 'x'", "DELETE FROM ledger.events", "TRUNCATE ledger.events CASCADE"]
+)
+def test_what_is_recorded_is_never_changed(three: list[psycopg.Connection[Any]], change: str) -> None:
+    writer, _, _ = three
+    insert(writer)
+    writer.commit()
+    with pytest.raises(psycopg.errors.RestrictViolation):
+        writer.execute(change)  # type: ignore[call-overload]
