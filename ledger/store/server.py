@@ -1,0 +1,188 @@
+"""Which Postgres this process talks to: one that the environment names, else the embedded one.
+
+1. `LEDGER_DSN`, a libpq connection string or URL.
+2. libpq's own variables, when one of PGHOST, PGHOSTADDR, PGSERVICE or PGDATABASE says where to go. The others (PGUSER, PGPORT,
+   PGPASSWORD …) then count as well, but alone they do not name a server: people have them set for other purposes.
+3. The embedded server of this user's data directory (`LEDGER_DATA_DIR`), which runs while at least one process uses it.
+
+A password is never shown: not in a message, not by `Server.origin`, not by `url`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import psycopg
+from psycopg import conninfo
+
+from ledger.errors import Refusal
+
+if TYPE_CHECKING:
+    from ledger.store.embedded import EmbeddedPostgres
+
+CONNECT_TIMEOUT = 5
+"""Seconds for each address that the server's name stands for, unless the settings say otherwise (connect_timeout)."""
+
+NAMING = ("PGHOST", "PGHOSTADDR", "PGSERVICE", "PGDATABASE")
+"""libpq's variables that name a server or a database and so win over the embedded server."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that was named and reached."""
+
+    dsn: str
+    """A libpq connection string. May hold a password: not for eyes."""
+    origin: str
+    """Why this one, for eyes: "LEDGER_DSN", "PGHOST" …, or "embedded"."""
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """The connection string of the server to use, which runs at least as long as the block. Raises what `server` raises."""
+    with server() as found:
+        yield found.dsn
+
+
+@contextmanager
+def server() -> Iterator[Server]:
+    """The server to use. Raises Refusal LGR-0501 where it cannot be reached, LGR-0516 where its settings make no sense, and for
+    the embedded server what `EmbeddedPostgres` raises."""
+    found = named()
+    if found is not None:
+        connect(found.dsn).close()
+        yield found
+        return
+    with embedded() as cluster:
+        yield Server(cluster.conninfo(), "embedded")
+
+
+def named() -> Server | None:
+    """The server that the environment names, not contacted yet; None where it names none and the embedded one is used."""
+    dsn = os.environ.get("LEDGER_DSN")
+    if dsn:
+        return Server(_bounded(dsn), "LEDGER_DSN")
+    for name in NAMING:
+        if os.environ.get(name):
+            return Server(_bounded(""), name)
+    return None
+
+
+def embedded() -> EmbeddedPostgres:
+    """The embedded server of this user's data directory, neither started nor made yet."""
+    if sys.platform == "win32":
+        raise Refusal("LGR-0506", "the embedded Postgres does not run on Windows", help="name a server in LEDGER_DSN, or use WSL")
+    from ledger.store.embedded import EmbeddedPostgres  # here, because it needs what Windows does not have
+
+    return EmbeddedPostgres(default_data_dir())
+
+
+def default_data_dir() -> Path:
+    """Where this user's ledger lives: `LEDGER_DATA_DIR`, else the platform's place for a user's data (XDG; macOS: Library)."""
+    try:
+        if chosen := os.environ.get("LEDGER_DATA_DIR"):
+            return Path(chosen).expanduser().absolute()
+        if sys.platform == "darwin":
+            return Path.home() / "Library" / "Application Support" / "roundledger"
+        shared = os.environ.get("XDG_DATA_HOME", "")
+        # The XDG specification has relative paths ignored.
+        return (Path(shared) if os.path.isabs(shared) else Path.home() / ".local" / "share") / "roundledger"
+    except RuntimeError as error:
+        raise Refusal(
+            "LGR-0514", "this user has no home directory for the data", help="name a directory in LEDGER_DATA_DIR"
+        ) from error
+
+
+def connect(dsn: str, **options: Any) -> psycopg.Connection[tuple[Any, ...]]:
+    """A connection to `dsn` (`options` as `psycopg.connect` takes them). Raises Refusal LGR-0501 within the connect timeout."""
+    try:
+        return psycopg.connect(dsn, **options)
+    except psycopg.OperationalError as error:
+        raise unreachable(dsn, error) from error
+    except (psycopg.ProgrammingError, ValueError) as error:
+        raise _senseless() from error
+
+
+@contextmanager
+def session(dsn: str) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
+    """A connection for the block, each statement its own transaction unless told otherwise.
+
+    Raises Refusal LGR-0501 where the server cannot be reached or goes away in the middle, LGR-0517 where the role lacks a right.
+    """
+    with connect(dsn, autocommit=True) as connection:
+        try:
+            yield connection
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise Refusal(
+                "LGR-0517",
+                f"the database's role lacks a right: {error.diag.message_primary}",
+                field="user",
+                value=connection.info.user,
+                help="connect as the owner of the database, or have the owner GRANT the right",
+            ) from error
+        except psycopg.OperationalError as error:
+            raise unreachable(dsn, error) from error
+
+
+def unreachable(dsn: str, error: psycopg.Error) -> Refusal:
+    """The refusal for a server that does not answer, or answers no longer. Shows where, never the password."""
+    reason = str(error).strip() or type(error).__name__
+    secrets = [text for name, text in _parsed(dsn).items() if _secret(name)] + [os.environ.get("PGPASSWORD")]
+    for secret in filter(None, secrets):
+        reason = reason.replace(str(secret), "***")
+    return Refusal(
+        "LGR-0501",
+        f"the database cannot be reached: {reason}",
+        value=url(dsn),
+        help="start that server, or correct LEDGER_DSN or PGHOST and its like, or unset them to use the embedded one",
+    )
+
+
+def url(dsn: str) -> str:
+    """`dsn` as a URL for people and other tools, without the password."""
+    parts = {name: text for name, text in _parsed(dsn).items() if not _secret(name)}
+    user = quote(str(parts["user"]), safe="") + "@" if "user" in parts else ""
+    host, port = str(parts.get("host", "")), str(parts.get("port", ""))
+    rest = [name for name in parts if name not in ("user", "host", "port", "dbname", "connect_timeout")]
+    query = [f"{name}={quote(str(parts[name]), safe='')}" for name in rest]
+    if host.startswith("/") or "," in host + port:  # a socket's directory, or several servers, do not fit between // and /
+        query[:0] = [f"{name}={quote(text, safe='')}" for name, text in (("host", host), ("port", port)) if text]
+        place = ""
+    else:
+        place = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
+    return f"postgresql://{user}{place}/{quote(str(parts.get('dbname', '')), safe='')}" + ("?" + "&".join(query) if query else "")
+
+
+def _secret(name: str) -> bool:
+    return name.endswith(("password", "secret"))  # password, sslpassword, oauth_client_secret
+
+
+def _bounded(dsn: str) -> str:
+    parts = _parsed(dsn)
+    if "connect_timeout" not in parts and not os.environ.get("PGCONNECT_TIMEOUT"):
+        parts["connect_timeout"] = CONNECT_TIMEOUT
+    return conninfo.make_conninfo("", **parts)
+
+
+def _parsed(dsn: str) -> dict[str, Any]:
+    try:
+        return dict(conninfo.conninfo_to_dict(dsn))
+    except psycopg.ProgrammingError as error:
+        raise _senseless() from error
+
+
+def _senseless() -> Refusal:
+    # The database's own words would repeat the settings, and a password may be among them.
+    return Refusal(
+        "LGR-0516",
+        "the settings of the database connection cannot be read; they are not shown, for there may be a password in them",
+        field="LEDGER_DSN",
+        help="write postgresql://user@host:5432/name or host=… user=… dbname=…; the password goes into PGPASSFILE or PGPASSWORD",
+    )
