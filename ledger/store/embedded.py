@@ -360,7 +360,7 @@ class EmbeddedPostgres:
         return True
 
     def _failed(self, begins: int) -> Refusal:
-        with open(self.log, errors="replace") as log:
+        with self.log.open(errors="replace") as log:
             log.seek(begins)
             return self._not_started("it ended while it was starting, or has stood still", log.read())
 
@@ -390,7 +390,7 @@ class EmbeddedPostgres:
         """`run`, or where that path would be too long for a socket, a directory of the temporary files named by a hash."""
         run = self.base / "run"
         name = hashlib.sha256(os.fsencode(self.base)).hexdigest()[:16]
-        for place in (tempfile.gettempdir(), "/tmp"):
+        for place in (tempfile.gettempdir(), "/tmp"):  # noqa: S108 - its owner and mode are checked
             if len(os.fsencode(run / SOCKET)) <= _SOCKET_PATH_LIMIT:
                 break
             run = Path(os.path.realpath(place), f"roundledger-{os.geteuid()}-{name}", "run")

@@ -53,12 +53,12 @@ def locked(path: Path) -> Iterator[None]:
 def write(path: Path, text: str, *, group: int | None = None) -> None:
     """Writes a whole file or none. Only its owner may read it, or `group` as well."""
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    with open(descriptor, "w") as file:
+    with os.fdopen(descriptor, "w") as file:
         file.write(text)
         if group is not None:
             os.fchown(descriptor, os.geteuid(), group)
             os.fchmod(descriptor, 0o640)
-    os.replace(name, path)
+    Path(name).replace(path)
 
 
 def sync(directory: Path) -> None:
@@ -101,7 +101,7 @@ def works_in(pid: int, directory: Path) -> bool:
     if sys.platform != "linux":
         return True
     try:
-        return os.path.samefile(f"/proc/{pid}/cwd", directory)
+        return Path(f"/proc/{pid}/cwd").samefile(directory)
     except OSError:  # a zombie has none, and another user's process is none of ours
         return False
 

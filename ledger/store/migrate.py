@@ -23,8 +23,7 @@ _LOCK = int.from_bytes(hashlib.sha256(b"roundledger schema").digest()[:8], "big"
 """The advisory lock's number: any, but always the same."""
 
 _HOUSEKEEPING = """
-CREATE SCHEMA IF NOT EXISTS ledger;
-CREATE TABLE IF NOT EXISTS ledger.schema_version (
+CREATE TABLE ledger.schema_version (
     version    integer     PRIMARY KEY CHECK (version > 0),
     name       text        NOT NULL,
     applied_at timestamptz NOT NULL DEFAULT now(),
@@ -55,11 +54,12 @@ class Migration:
 @cache
 def migrations() -> tuple[Migration, ...]:
     """All migrations of this program, in order."""
-    found = []
-    for file in sorted(resources.files("ledger.store").joinpath("migrations").iterdir(), key=lambda file: file.name):
-        if match := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name):
-            # A checkout that turns line ends must not change a checksum.
-            found.append(Migration(int(match[1]), match[2], file.read_text(encoding="utf-8").replace("\r\n", "\n")))
+    found = [
+        # A checkout that turns line ends must not change a checksum.
+        Migration(int(match[1]), match[2], file.read_text(encoding="utf-8").replace("\r\n", "\n"))
+        for file in sorted(resources.files("ledger.store").joinpath("migrations").iterdir(), key=lambda file: file.name)
+        if (match := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name))
+    ]
     assert [one.version for one in found] == list(range(1, len(found) + 1)), "the migrations are not numbered 1, 2, 3 …"
     return tuple(found)
 
@@ -113,9 +113,10 @@ def _apply(connection: psycopg.Connection[Any], migration: Migration) -> bool:
             return False
         if not applied:
             _require_utf8(connection)
-            connection.execute(_HOUSEKEEPING)
         try:
             connection.execute(migration.sql.encode())
+            if not applied:  # after the first migration, which makes the schema
+                connection.execute(_HOUSEKEEPING)
             connection.execute(
                 "INSERT INTO ledger.schema_version (version, name, checksum) VALUES (%s, %s, %s)",
                 [migration.version, migration.name, migration.checksum],

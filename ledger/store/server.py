@@ -91,9 +91,9 @@ def default_data_dir() -> Path:
             return Path(chosen).expanduser().absolute()
         if sys.platform == "darwin":
             return Path.home() / "Library" / "Application Support" / "roundledger"
-        shared = os.environ.get("XDG_DATA_HOME", "")
+        shared = Path(os.environ.get("XDG_DATA_HOME", ""))
         # The XDG specification has relative paths ignored.
-        return (Path(shared) if os.path.isabs(shared) else Path.home() / ".local" / "share") / "roundledger"
+        return (shared if shared.is_absolute() else Path.home() / ".local" / "share") / "roundledger"
     except RuntimeError as error:
         raise Refusal(
             "LGR-0514", "this user has no home directory for the data", help="name a directory in LEDGER_DATA_DIR"
