@@ -1,0 +1,253 @@
+"""The rules core against the oracle: every bet on every outcome, in amounts, order, edges and articles."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import cache
+from hashlib import sha256
+
+import pytest
+
+from ledger.rules import Exposure, Regulation, Resolution, Spot, Wager, regulation, regulations, settle
+from tests.oracle import (
+    GAMES,
+    ORDERS,
+    articles,
+    bets,
+    craps_line,
+    craps_sequences,
+    edge,
+    expected,
+    fantan_number,
+    outcomes,
+    roulette_bets,
+    settle_order,
+    verdict,
+)
+
+STAKES = (1, 7, 60, 100, 120, 10**15)
+UNITS = (1, 10, 50, 100)
+SINGLE = ("roulette", "cussec", "fantan")
+"""The games of one outcome."""
+
+
+@cache
+def core(game: str) -> Regulation:
+    return regulation(ORDERS[game])
+
+
+@cache
+def spot(game: str, notation: str) -> Spot:
+    return core(game).spot(notation)
+
+
+def placed_bets(game: str, notations: Iterable[str], seed: int) -> list[tuple[str, int]]:
+    """Each bet at each stake, in an order that is no list's."""
+    placed = [(notation, stake) for notation in notations for stake in STAKES]
+    random.Random(seed).shuffle(placed)
+    return placed
+
+
+def disagreements(game: str, rules: Regulation, outcome: str, placed: Sequence[tuple[str, int]], unit: int) -> list[str]:
+    """What the core makes of the bets on one outcome, wherever it is not what the oracle makes of them."""
+    wagers = [Wager(place, spot(game, notation), stake) for place, (notation, stake) in enumerate(placed)]
+    resolved = settle(rules, rules.outcome(outcome), wagers, payable_unit=unit)
+    order = settle_order(game, outcome, [notation for notation, _ in placed])
+    found = []
+    if [resolution.wager.key for resolution in resolved] != order:
+        found.append(f"{game} {outcome}: settled in another order")
+    for resolution in resolved:
+        notation, stake = placed[resolution.wager.key]
+        name = f"{game} {outcome} {notation}={stake} by {unit}"
+        found += [f"{name}: {text}" for text in differing(game, notation, outcome, unit, resolution)]
+    return found
+
+
+def differing(game: str, notation: str, outcome: str, unit: int, got: Resolution) -> list[str]:
+    stake = got.wager.stake
+    result, odds = verdict(game, notation, outcome)
+    want = expected(game, notation, outcome, stake, unit)
+    amounts = {
+        "prize": got.prize,
+        "commission": got.commission,
+        "breakage": got.breakage,
+        "net_prize": got.net_prize,
+        "returned": got.returned,
+    }
+    have = {"result": got.result, **amounts}
+    found = [f"{name} is {have[name]!r}, not {value!r}" for name, value in want.items() if have[name] != value]
+    found += [f"{name} is a {type(value).__name__}" for name, value in amounts.items() if type(value) is not int]
+    if result == "won" and (got.odds, got.prize_exact) != (odds, stake * odds):
+        found.append(f"odds {got.odds} and exact prize {got.prize_exact}, not {odds} and {stake * odds}")
+    if result != "won" and got.prize_exact != 0:
+        found.append(f"exact prize {got.prize_exact} of a bet that won nothing")
+    return found
+
+
+def fail_with(found: Sequence[str]) -> None:
+    """Fail with the first few of the differences."""
+    assert not found, "\n".join([f"{len(found)} differences", *found[:8]])
+
+
+def test_all_four_orders_are_registered() -> None:
+    games = {known.order: known.game for known in regulations()}
+    assert {game: order for order, game in games.items() if order in ORDERS.values()} == ORDERS
+
+
+# amounts and order
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("game", SINGLE)
+def test_every_bet_on_every_outcome(game: str, unit: int) -> None:
+    placed = placed_bets(game, bets(game), seed=unit)
+    found = []
+    for outcome in outcomes(game):
+        found += disagreements(game, core(game), outcome, placed, unit)
+    fail_with(found)
+
+
+@pytest.mark.parametrize("game", SINGLE)
+def test_every_bet_on_every_outcome_by_the_logged_content(game: str) -> None:
+    """A replay has the regulation's content only from the log, and must settle as the data file did."""
+    logged = Regulation.from_content(core(game).content)
+    assert logged.content == core(game).content
+    assert logged.sha256 == core(game).sha256 == sha256(logged.content.encode()).hexdigest()
+    placed = [(notation, 100) for notation in bets(game)]
+    found = []
+    for outcome in outcomes(game):
+        found += disagreements(game, logged, outcome, placed, unit=1)
+    fail_with(found)
+
+
+@pytest.mark.parametrize("game", SINGLE)
+def test_settling_nothing_is_nothing(game: str) -> None:
+    for outcome in outcomes(game):
+        assert list(settle(core(game), core(game).outcome(outcome), [])) == []
+
+
+def test_58_2004_art_3_2_every_count_of_buttons() -> None:
+    placed = [(notation, 100) for notation in bets("fantan")]
+    wagers = [Wager(place, spot("fantan", notation), stake) for place, (notation, stake) in enumerate(placed)]
+    for buttons in range(1, 201):
+        number = fantan_number(buttons)
+        counted = core("fantan").outcome(str(buttons))
+        assert counted.text == number
+        resolved = settle(core("fantan"), counted, wagers)
+        fail_with([text for got in resolved for text in differing("fantan", placed[got.wager.key][0], number, 1, got)])
+
+
+@pytest.mark.parametrize("game", SINGLE)
+def test_outcomes_are_canonical_as_written(game: str) -> None:
+    for outcome in outcomes(game):
+        assert core(game).outcome(outcome).text == outcome
+        assert core(game).outcome(outcome).raw == outcome
+
+
+# craps
+
+
+def craps_placed(throws: Sequence[int | None]) -> list[tuple[str, int]]:
+    """The line bet, and the added bet where the throws have set a point."""
+    notations = ["pass"] if craps_line(throws).point is None else ["pass", "pass_odds"]
+    return placed_bets("craps", notations, seed=len(throws))
+
+
+def craps_text(throws: Sequence[int | None]) -> str:
+    return ",".join("void" if total is None else str(total) for total in throws)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_53_2010_art_5_2_every_line_of_up_to_three_throws(unit: int) -> None:
+    found = []
+    for throws in craps_sequences(3):
+        found += disagreements("craps", core("craps"), craps_text(throws), craps_placed(throws), unit)
+    fail_with(found)
+
+
+def test_53_2010_art_3_2_void_throws_anywhere_in_a_line() -> None:
+    found = []
+    for throws in craps_sequences(2):
+        for place in range(len(throws)):
+            with_void = [*throws[:place], None, *throws[place:]]
+            found += disagreements("craps", core("craps"), craps_text(with_void), craps_placed(with_void), 1)
+    fail_with(found)
+
+
+def test_53_2010_long_lines() -> None:
+    dice = random.Random(53)
+    found = []
+    for _ in range(300):
+        throws: list[int | None] = []
+        while craps_line(throws).result == "stands":
+            throws.append(None if dice.random() < 0.1 else dice.randint(1, 6) + dice.randint(1, 6))
+        found += disagreements("craps", core("craps"), craps_text(throws), craps_placed(throws), 1)
+    fail_with(found)
+
+
+def test_53_2010_faces_settle_as_their_totals() -> None:
+    found = []
+    for throws in ("3-3,5-3,2-4", "1-1", "6-6", "4-3", "5-6", "2-2,1-3", "6-4,5-2"):
+        notations = ["pass", "pass_odds"] if "," in throws else ["pass"]
+        found += disagreements("craps", core("craps"), throws, placed_bets("craps", notations, seed=1), 1)
+    fail_with(found)
+
+
+# what a spot says of itself
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_spots_are_canonical_and_name_their_chance(game: str) -> None:
+    for notation in bets(game):
+        assert spot(game, notation).text == notation
+        assert spot(game, notation).chance.code == notation.split(":")[0]
+
+
+def test_30_2003_spots_cover_the_pockets_that_win() -> None:
+    for notation, (pockets, _) in roulette_bets().items():
+        assert sorted(spot("roulette", notation).numbers) == sorted(int(pocket) for pocket in pockets), notation
+
+
+@pytest.mark.parametrize("game", SINGLE)
+def test_edges_are_those_of_enumeration(game: str) -> None:
+    for notation in bets(game):
+        assert spot(game, notation).edge == edge(game, notation), notation
+
+
+def test_53_2010_edges_are_those_of_the_chain_of_throws() -> None:
+    assert spot("craps", "pass").edge == Fraction(7, 495)
+    assert spot("craps", "pass_odds").edge == 0
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_spots_and_resolutions_cite_order_article_and_item(game: str) -> None:
+    outcome = "6,6" if game == "craps" else outcomes(game)[0]
+    wagers = [Wager(notation, spot(game, notation), 100) for notation in bets(game)]
+    cited = {got.wager.key: got.cite for got in settle(core(game), core(game).outcome(outcome), wagers)}
+    for notation in bets(game):
+        for cite in (spot(game, notation).cite, cited[notation]):
+            assert ORDERS[game] in cite, (notation, cite)
+            for item in articles(game, notation):
+                assert re.search(rf"(?<![\d(]){re.escape(item)}(?![\d(])", cite), (notation, item, cite)
+
+
+# exposure
+
+
+@pytest.mark.parametrize("game", SINGLE)
+def test_exposure_is_the_worst_of_all_outcomes_after_each_bet(game: str) -> None:
+    dealer = random.Random(game)
+    for _ in range(12):
+        exposure = Exposure(core(game))
+        staked = 0
+        paid = dict.fromkeys(outcomes(game), 0)
+        for _ in range(25):
+            notation, stake = dealer.choice(bets(game)), dealer.choice(STAKES[:-1])
+            exposure.add(spot(game, notation), stake)
+            staked += stake
+            for outcome in paid:
+                paid[outcome] += expected(game, notation, outcome, stake)["returned"]
+            assert exposure.worst == max(paid.values()) - staked
