@@ -37,6 +37,7 @@ CODES: dict[str, Code] = {
     "LGR-0110": Code("Unsupported media type", 415),
     "LGR-0111": Code("No such resource", 404),
     "LGR-0112": Code("Method not allowed here", 405),
+    "LGR-0113": Code("The body did not arrive in time", 408, retryable=True),
     # 02: the life of a round
     "LGR-0201": Code("The table's last round is not settled", 409, retryable=True),
     "LGR-0202": Code("No such round", 404, retryable=True),
@@ -56,12 +57,16 @@ CODES: dict[str, Code] = {
     "LGR-0503": Code("Another writer changed this round", 409, retryable=True),
     "LGR-0504": Code("An event of the log cannot be read", 500),
     "LGR-0505": Code("The service is busy", 503, retryable=True),
+    "LGR-0506": Code("The read side has not caught up", 503, retryable=True),
     "LGR-0509": Code("An unexpected fault; it is logged", 500, retryable=True),
     # 06: the property's configuration
     "LGR-0601": Code("No property is configured", 409),
     "LGR-0602": Code("Unknown table", 422),
     "LGR-0603": Code("The table deals another game", 422),
     "LGR-0604": Code("The property's configuration is not valid", 422),
+    # 07: the command line
+    "LGR-0711": Code("The address cannot be listened on", 500),
+    "LGR-0712": Code("The service has no keys yet, so it stays on this machine", 500),
 }
 """Every code with its meaning; the rules core adds its own (04) in `ledger.rules`."""
 
