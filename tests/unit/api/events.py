@@ -11,7 +11,7 @@ EVENT = UUID("019a2f00-0000-7000-8000-0000000000e1")
 BET = {"player": "P-1001", "spot": "straight:17", "stake": "10000", "currency": "MOP", "seat": 3}
 
 
-def event(kind: str = "BetPlaced", data: dict[str, Any] | None = None, **attributes: Any) -> dict[str, Any]:
+def event(kind: str = "BetPlaced", data: Any = None, /, **attributes: Any) -> dict[str, Any]:
     """One event; attributes given as `...` are left out."""
     made = {
         "specversion": "1.0",
