@@ -27,7 +27,7 @@ from ledger.property import Property, Table
 from ledger.reports import CloseBetting, OpenRound, PlaceBet, RecordOutcome, Report, Verdict
 from ledger.round import Origin, Round, RoundEvent, Terms, project
 from ledger.rules import Applied, Regulation, regulation_for
-from ledger.store.mapper import RoundMapper
+from ledger.store.mapper import EventMapper
 from ledger.store.recorder import LedgerFactory, LedgerRecorder, Occupancy, Receipt
 
 _DOCUMENTS = UUID("6f0d3c7e-5b0a-5a53-9d36-5d8a6c2f1b10")
@@ -89,7 +89,7 @@ class Rounds(Application[UUID]):
 
     def construct_mapper(self) -> Mapper[UUID]:
         """Flat JSON under stable topics."""
-        return RoundMapper()
+        return EventMapper(RoundEvent)
 
     @property
     def _recorder(self) -> LedgerRecorder:

@@ -37,6 +37,7 @@ CODES: dict[str, Code] = {
     "LGR-0110": Code("Unsupported media type", 415),
     "LGR-0111": Code("No such resource", 404),
     "LGR-0112": Code("Method not allowed here", 405),
+    "LGR-0113": Code("The body did not arrive in time", 408, retryable=True),
     # 02: the life of a round
     "LGR-0201": Code("The table's last round is not settled", 409, retryable=True),
     "LGR-0202": Code("No such round", 404, retryable=True),
@@ -68,11 +69,15 @@ CODES: dict[str, Code] = {
     "LGR-0515": Code("The database cannot hold a ledger", 503),
     "LGR-0516": Code("The connection settings are not valid", 503),
     "LGR-0517": Code("The database's role lacks a right", 503),
+    "LGR-0518": Code("The read side has not caught up", 503, retryable=True),
     # 06: the property's configuration
     "LGR-0601": Code("No property is configured", 409),
     "LGR-0602": Code("Unknown table", 422),
     "LGR-0603": Code("The table deals another game", 422),
     "LGR-0604": Code("The property's configuration is not valid", 422),
+    # 07: the command line
+    "LGR-0711": Code("The address cannot be listened on", 500),
+    "LGR-0712": Code("The service has no keys yet, so it stays on this machine", 500),
 }
 """Every code with its meaning; the rules core adds its own (04) in `ledger.rules`."""
 

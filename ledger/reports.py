@@ -19,8 +19,18 @@ import msgspec
 from ledger.errors import Refusal
 from ledger.events import BetPlaced, BettingClosed, OutcomeRecorded, RoundOpened
 
-Ref = Annotated[str, msgspec.Meta(min_length=1, max_length=64, description="An opaque reference; never a person's name.")]
-"""A reference to a table, player, dealer or shift: 1 to 64 characters (the door checks which)."""
+Ref = Annotated[
+    str,
+    # The last part keeps Python's `$` from matching before a newline; ECMA 262 reads the pattern the same way.
+    msgspec.Meta(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]*$(?!\n)",
+        min_length=1,
+        max_length=64,
+        description="An opaque reference of ASCII letters, digits and . _ : - ; never a person's name.",
+    ),
+]
+"""A reference to a table, game, player, dealer, shift or kind of chip. One alphabet, so that no two look alike and no spreadsheet
+reads one as a formula."""
 
 
 class OpenRound(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -65,7 +75,7 @@ class RecordOutcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 Body = OpenRound | PlaceBet | CloseBetting | RecordOutcome
 """What a report says."""
 
-TYPES: dict[str, type[OpenRound] | type[PlaceBet] | type[CloseBetting] | type[RecordOutcome]] = {
+TYPES: dict[str, type[OpenRound | PlaceBet | CloseBetting | RecordOutcome]] = {
     RoundOpened.TOPIC: OpenRound,
     BetPlaced.TOPIC: PlaceBet,
     BettingClosed.TOPIC: CloseBetting,

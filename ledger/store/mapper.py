@@ -1,31 +1,40 @@
-"""The mapper that `eventsourcing` calls: a round's envelopes to stored events and back."""
+"""The mapper that `eventsourcing` calls: envelopes to stored events and back."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Protocol, cast
 from uuid import UUID
 
 from eventsourcing.domain import DomainEventProtocol
 from eventsourcing.persistence import JSONTranscoder, Mapper, StoredEvent
 
-from ledger.round import RoundEvent
+from ledger.events import Event
 from ledger.store import codec
 
 
-class RoundMapper(Mapper[UUID]):
+class Envelope(Protocol):
+    """An event in its place, as the aggregate's module defines it."""
+
+    originator_id: UUID
+    originator_version: int
+    body: Event
+
+
+class EventMapper(Mapper[UUID]):
     """Stores payloads by `ledger.store.codec`; no cipher, no compressor: the bytes are for anybody to read."""
 
-    def __init__(self) -> None:
+    def __init__(self, envelope: Callable[[UUID, int, Event], DomainEventProtocol[UUID]]) -> None:
         super().__init__(JSONTranscoder())
+        self._envelope = envelope
 
     def to_stored_event(self, domain_event: DomainEventProtocol[UUID]) -> StoredEvent:
-        """The stored form of a RoundEvent."""
-        assert isinstance(domain_event, RoundEvent)
-        body = domain_event.body
-        return StoredEvent(domain_event.originator_id, domain_event.originator_version, body.TOPIC, codec.encode(body))
+        """The stored form of an envelope."""
+        event = cast(Envelope, domain_event)
+        return StoredEvent(event.originator_id, event.originator_version, event.body.TOPIC, codec.encode(event.body))
 
-    def to_domain_event(self, stored_event: StoredEvent) -> RoundEvent:
-        """The RoundEvent of a stored form; Refusal LGR-0504 names stream and version of one that cannot be read."""
-        stream, version = stored_event.originator_id, stored_event.originator_version
-        assert isinstance(stream, UUID)
+    def to_domain_event(self, stored_event: StoredEvent) -> DomainEventProtocol[UUID]:
+        """The envelope of a stored form; Refusal LGR-0504 names stream and version of one that cannot be read."""
+        stream, version = cast(UUID, stored_event.originator_id), stored_event.originator_version
         where = f" (stream {stream}, version {version})"
-        return RoundEvent(stream, version, codec.decode(stored_event.topic, stored_event.state, where=where))
+        return self._envelope(stream, version, codec.decode(stored_event.topic, stored_event.state, where=where))

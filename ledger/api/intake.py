@@ -1,0 +1,312 @@
+"""From the bytes of a post to reports: each item read by itself, in order, and nothing believed.
+
+Terminals send CloudEvents 1.0 in its JSON format (https://github.com/cloudevents/spec, v1.0.2), one event or a batch. What is
+wrong with the body as a whole is raised; what is wrong with one item becomes that item's verdict and touches no other.
+
+Unknown extension attributes are ignored, as CloudEvents asks (a proxy may add a trace id). Unknown fields of `data` are refused:
+there a misspelt word would change what a bet means.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from typing import Annotated, Any, NamedTuple
+from uuid import UUID
+
+import msgspec
+
+from ledger.api.strictjson import Twice, kind, loads, printable, shown
+from ledger.errors import Refusal
+from ledger.money import minor_digits, parse_minor
+from ledger.reports import TYPES, Body, PlaceBet, Report, Verdict
+
+MAX_BODY = 1 << 20
+"""Bytes of one post's body."""
+MAX_ITEMS = 1000
+"""Events of one batch."""
+
+ONE = "application/cloudevents+json"
+BATCH = "application/cloudevents-batch+json"
+EITHER = "application/json"
+
+_ATTRIBUTES = frozenset(
+    {"specversion", "id", "source", "type", "subject", "time", "sequence", "datacontenttype", "dataschema", "data"}
+)
+_EXTENSION = re.compile(r"[a-z0-9]+")
+_UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_SOURCE = re.compile(r"/terminals/([A-Za-z0-9][A-Za-z0-9._-]{0,63})")
+_SEQUENCE = re.compile(r"[0-9]{1,18}")
+_JSON_TYPE = re.compile(r"application/([a-z0-9.+-]+\+)?json\s*(;.*)?", re.IGNORECASE)
+_Time = Annotated[datetime, msgspec.Meta(tz=True)]
+_canonical = msgspec.json.Encoder(order="sorted")
+
+
+class Intake(NamedTuple):
+    """What a body held, in the order sent."""
+
+    items: list[Report | Verdict]
+    """A report, or the verdict on an item that is none (always `rejected`)."""
+    single: bool
+    """One event, not a batch: the answer to a refusal is then that refusal alone."""
+
+
+def check_media_type(content_type: str | None, content_encoding: str | None = None) -> str:
+    """The media type of a post, lower case, without parameters. Refuses LGR-0110."""
+    accepted = f"send {ONE}, {BATCH} or {EITHER}, UTF-8, not compressed"
+    if content_encoding is not None and content_encoding.strip().lower() not in ("", "identity"):
+        raise Refusal(
+            "LGR-0110", "compressed bodies are not read", field="Content-Encoding", value=content_encoding, help=accepted
+        )
+    if content_type is None:
+        raise Refusal("LGR-0110", "the request names no Content-Type", field="Content-Type", help=accepted)
+    media, _, parameters = content_type.partition(";")
+    media = media.strip().lower()
+    charset = re.search(r"charset\s*=\s*\"?([^\s;\"]+)", parameters, re.IGNORECASE)
+    if media not in (ONE, BATCH, EITHER) or (charset and charset[1].lower() not in ("utf-8", "utf8")):
+        raise Refusal(
+            "LGR-0110",
+            "events are not read from this media type",
+            field="Content-Type",
+            value=printable(content_type),
+            help=accepted,
+        )
+    return media
+
+
+def read(raw: bytes, media_type: str, received_at: datetime) -> Intake:
+    """Every item of a body as a report, or as the verdict that it is none.
+
+    Refuses the whole body where it is not JSON (LGR-0101), is neither an event nor an array of them or not what its media type
+    says (LGR-0103), or holds more than `MAX_ITEMS` events (LGR-0109).
+    """
+    body = loads(raw)
+    if isinstance(body, dict):
+        if media_type == BATCH:
+            raise Refusal(
+                "LGR-0103", "the media type promises a batch, but the body is one object", help=f"send an array, or {ONE}"
+            )
+        return Intake([_item(body, received_at)], single=True)
+    if not isinstance(body, list):
+        raise Refusal("LGR-0103", f"the body is {kind(body)}, not an event or an array of events", value=shown(body))
+    if media_type == ONE:
+        raise Refusal(
+            "LGR-0103", "the media type promises one event, but the body is an array", help=f"send an object, or {BATCH}"
+        )
+    if len(body) > MAX_ITEMS:
+        raise Refusal(
+            "LGR-0109",
+            f"the batch holds {len(body)} events; {MAX_ITEMS} are read at once",
+            value=str(len(body)),
+            help="send it in parts, in order. Nothing of this one was stored",
+        )
+    return Intake([_item(item, received_at) for item in body], single=False)
+
+
+def _item(item: object, received_at: datetime) -> Report | Verdict:
+    """One item, by itself. A verdict names event and round as far as they could be read."""
+    try:
+        return _report(item, received_at)
+    except Refusal as refusal:
+        legible = item if isinstance(item, dict) else {}
+        return Verdict(
+            event_id=_uuid_or_none(legible.get("id")),
+            status="rejected",
+            round=_uuid_or_none(legible.get("subject")),
+            refusal=refusal,
+        )
+
+
+def _report(item: object, received_at: datetime) -> Report:
+    if not isinstance(item, dict):
+        raise Refusal("LGR-0103", f"an event is a JSON object; this is {kind(item)}", value=shown(item))
+    _refuse_twice(item, "")
+    _refuse_foreign_attributes(item)
+    if item.get("specversion") != "1.0":
+        raise _attribute(item, "specversion", 'is "1.0"')
+    event_id = _uuid(item, "id", "is the event's own UUID, made by the terminal when it happened and kept for every retry")
+    round_id = _uuid(item, "subject", "is the round's UUID")
+    source = _SOURCE.fullmatch(_text(item, "source", "names the terminal"))
+    if source is None:
+        raise _attribute(item, "source", "is /terminals/ and the terminal's id (ASCII letters, digits and . _ -, up to 64)")
+    topic = _text(item, "type", "names what happened")
+    if topic not in TYPES:
+        near = get_close_matches(topic[:200], TYPES, 1)
+        known = f"did you mean {near[0]}?" if near else f"known types: {', '.join(TYPES)}"
+        raise Refusal("LGR-0107", "no event of this type is read", field="type", value=shown(topic), help=known)
+    occurred_at = _time(item)
+    sequence = _sequence(item)
+    content_type = item.get("datacontenttype")
+    if content_type is not None and not (isinstance(content_type, str) and _JSON_TYPE.fullmatch(content_type)):
+        raise _attribute(item, "datacontenttype", "is application/json, or left out")
+    body = _body(item.get("data"), topic)
+    return Report(
+        event_id=event_id,
+        terminal=source[1],
+        type=topic,
+        round=round_id,
+        occurred_at=occurred_at,
+        received_at=received_at,
+        sequence=sequence,
+        fingerprint=fingerprint(source[1], topic, round_id, occurred_at, sequence, body),
+        body=body,
+    )
+
+
+def fingerprint(terminal: str, topic: str, round_id: UUID, occurred_at: datetime, sequence: int | None, body: Body) -> bytes:
+    """SHA-256 of what a report says, in one canonical form: the same for any spelling of it, for as long as logs live.
+
+    Key order, spacing, escapes, the letter case of UUIDs, the offset of the time and fields given as null do not count. Extension
+    attributes do not either: they may change from one try to the next. A new optional field changes no old fingerprint.
+    """
+    meaning = {
+        "source": terminal,
+        "type": topic,
+        "subject": round_id,
+        "time": occurred_at.astimezone(UTC),
+        "sequence": None if sequence is None else str(sequence),
+        "data": body,
+    }
+    return hashlib.sha256(_canonical.encode(meaning)).digest()
+
+
+def _refuse_twice(found: Mapping[str, Any], path: str) -> None:
+    if isinstance(found, Twice):
+        raise Refusal(
+            "LGR-0106",
+            "the key stands twice in one object, so its meaning is not certain",
+            field=path + printable(found.key),
+            value=" and ".join(shown(value) for value in found.pair),
+        )
+    data = found.get("data")
+    if not path and isinstance(data, dict):
+        _refuse_twice(data, "data.")
+
+
+def _refuse_foreign_attributes(item: Mapping[str, Any]) -> None:
+    for name in item.keys() - _ATTRIBUTES:
+        value = item[name]
+        if name == "data_base64":
+            raise Refusal("LGR-0103", "data is read as JSON, not as bytes", field=name, help="put the object in `data`")
+        if not _EXTENSION.fullmatch(name):
+            raise Refusal(
+                "LGR-0103",
+                "the names of CloudEvents attributes are lower-case ASCII letters and digits",
+                field=printable(name[:200]),
+                value=shown(value),
+                help="fields of the event itself stand inside `data`",
+            )
+        if isinstance(value, dict | list):
+            raise Refusal(
+                "LGR-0103", f"a CloudEvents attribute holds one value, not {kind(value)}", field=name, value=shown(value)
+            )
+
+
+def _attribute(item: Mapping[str, Any], name: str, rule: str) -> Refusal:
+    if item.get(name) is None:
+        return Refusal("LGR-0103", f"the attribute `{name}` is missing; it {rule}", field=name)
+    return Refusal(
+        "LGR-0103", f"the attribute `{name}` {rule}, not {kind(item[name])} like this", field=name, value=shown(item[name])
+    )
+
+
+def _text(item: Mapping[str, Any], name: str, rule: str) -> str:
+    value = item.get(name)
+    if not isinstance(value, str):
+        raise _attribute(item, name, rule)
+    return value
+
+
+def _uuid(item: Mapping[str, Any], name: str, rule: str) -> UUID:
+    found = _uuid_or_none(item.get(name))
+    if found is None:
+        raise _attribute(item, name, rule)
+    return found
+
+
+def _uuid_or_none(value: object) -> UUID | None:
+    # UUID() itself also takes braces, a urn: and 32 bare digits.
+    return UUID(value) if isinstance(value, str) and _UUID.fullmatch(value) else None
+
+
+def _time(item: Mapping[str, Any]) -> datetime:
+    text = _text(item, "time", "says when it happened, such as 2026-11-29T20:00:00+08:00")
+    try:
+        return msgspec.convert(text, _Time).astimezone(UTC)
+    except (msgspec.ValidationError, OverflowError):
+        raise _attribute(item, "time", "is a time of RFC 3339 with its offset, such as 2026-11-29T20:00:00+08:00") from None
+
+
+def _sequence(item: Mapping[str, Any]) -> int | None:
+    value = item.get("sequence")
+    if value is None:
+        return None
+    if not (isinstance(value, str) and _SEQUENCE.fullmatch(value)):
+        raise _attribute(item, "sequence", 'is the terminal\'s own number as a string of up to 18 digits, such as "12"')
+    return int(value)
+
+
+def _body(data: object, topic: str) -> Body:
+    """The data of an event of this type. Refuses with the field named and its value shown (LGR-0104, 0105, 0108)."""
+    if data is None:
+        data = {}
+    if not isinstance(data, dict):
+        raise Refusal("LGR-0108", f"`data` is a JSON object, not {kind(data)}", field="data", value=shown(data))
+    model = TYPES[topic]
+    for name, value in data.items():
+        if isinstance(value, str) and not value.isprintable():
+            raise _field(name, value, "holds a character that cannot be printed")
+    try:
+        body = msgspec.convert(data, model)
+    except (msgspec.ValidationError, UnicodeEncodeError):
+        raise _culprit(data, model) from None
+    if isinstance(body, PlaceBet):
+        parse_minor(body.stake, field="data.stake")
+        minor_digits(body.currency, field="data.currency")
+    return body
+
+
+_STAKE = 'write it in quotes, in minor units: MOP 100.00 is "10000"'
+
+
+def _culprit(data: Mapping[str, Any], model: type[Body]) -> Refusal:
+    """Which field it was that could not be read. Only for bodies that are known to be wrong."""
+    fields = {field.name: field for field in msgspec.structs.fields(model)}
+    for name in data:
+        if name not in fields:
+            near = get_close_matches(name[:64], fields, 1)
+            return _field(name, data[name], "is unknown", f"did you mean `{near[0]}`?" if near else f"known: {', '.join(fields)}")
+    for name, field in fields.items():
+        if name not in data:
+            if field.required:
+                return Refusal("LGR-0108", f"the field `{name}` is missing", field=f"data.{name}")
+            continue
+        try:
+            msgspec.convert(data[name], field.type)
+        except msgspec.ValidationError as error:
+            if name == "stake":
+                return Refusal(
+                    "LGR-0104",
+                    f"a stake is a string of digits, not {kind(data[name])}",
+                    field="data.stake",
+                    value=shown(data[name]),
+                    help=_STAKE,
+                )
+            return _field(name, data[name], f"is not as it must be: {_reason(error)}")
+    return Refusal("LGR-0108", "the data is not as it must be", field="data", value=shown(data))
+
+
+def _reason(error: msgspec.ValidationError) -> str:
+    """msgspec's own words, which name the expected type or bound, without its path and its name for `Odd`."""
+    text = str(error).split(" - at ")[0].replace("`", "")
+    if "matching regex" in text:
+        return "expected ASCII letters, digits and . _ : - , beginning with a letter or digit"
+    return text[0].lower() + text[1:].replace("got Odd", "got a number that no field takes")
+
+
+def _field(name: str, value: object, fault: str, help_: str | None = None) -> Refusal:
+    name = printable(name[:64])
+    return Refusal("LGR-0108", f"the field `{name}` {fault}", field=f"data.{name}", value=shown(value), help=help_)

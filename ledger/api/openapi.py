@@ -1,0 +1,164 @@
+"""The door's contract as OpenAPI 3.1, built from the very structs that read and write the bodies."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from ledger.api import intake, problems
+from ledger.api.views import Answer, Balances, Health, Problem, RoundView, TableReports, Time
+from ledger.errors import CODES
+from ledger.reports import TYPES
+
+_ANSWERS = (Answer, Balances, Health, Problem, RoundView, TableReports, Time)
+_REF = "#/components/schemas/{name}"
+_UUID = {"type": "string", "format": "uuid"}
+
+
+@cache
+def document() -> dict[str, Any]:
+    """The whole document, as JSON values."""
+    models = (*_ANSWERS, *TYPES.values())
+    _, schemas = msgspec.json.schema_components(models, ref_template=_REF)
+    schemas["Problem"]["properties"]["code"] = {"enum": sorted(CODES), "description": _codes(sorted(CODES))}
+    events = {model.__name__ + "Event": _event(topic, model.__name__) for topic, model in TYPES.items()}
+    schemas |= events
+    schemas["Event"] = {"oneOf": [_ref(name) for name in events], "description": "A CloudEvent 1.0 in structured JSON."}
+    schemas["Batch"] = {"type": "array", "items": _ref("Event"), "maxItems": intake.MAX_ITEMS}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "round-ledger",
+            "version": "1",
+            "summary": "Table terminals post what happens at the table; readers ask what came of it.",
+            "description": "Amounts and positions are strings, in and out. Refusals are problems of RFC 9457 with stable codes; "
+            "each has a page at its `type`.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "paths": _paths(),
+        "components": {"schemas": schemas},
+    }
+
+
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": _REF.format(name=name)}
+
+
+def _codes(codes: list[str]) -> str:
+    return "\n".join(f"- `{code}` {CODES[code].title}" for code in codes)
+
+
+def _event(topic: str, data: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": "CloudEvents 1.0, structured mode. Attributes that are not listed are ignored.",
+        "required": ["specversion", "id", "source", "type", "subject", "time", "data"],
+        "properties": {
+            "specversion": {"const": "1.0"},
+            "id": {**_UUID, "description": "The event's own id, made by the terminal when it happened and kept for every retry."},
+            "source": {"type": "string", "pattern": "^/terminals/[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},
+            "type": {"const": topic},
+            "subject": {**_UUID, "description": "The round's id, made by the terminal (UUID version 7 keeps the log compact)."},
+            "time": {
+                "type": "string",
+                "format": "date-time",
+                "description": "When it happened, by the terminal's clock, with offset.",
+            },
+            "sequence": {"type": "string", "pattern": "^[0-9]{1,18}$", "description": "The terminal's own number of the event."},
+            "datacontenttype": {"type": "string", "description": "application/json, or left out."},
+            "data": _ref(data),
+        },
+        "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
+    }
+
+
+def _paths() -> dict[str, Any]:
+    at_least = _query(
+        "at_least", "Wait up to two seconds until the read side has reached this position.", {"pattern": "^[0-9]{1,18}$"}
+    )
+    round_id = {"name": "id", "in": "path", "required": True, "schema": _UUID}
+    return {
+        "/v1/events": {
+            "post": {
+                "operationId": "postEvents",
+                "summary": "Post one event, or a batch of them",
+                "description": "Each item is judged by itself, in order. One event that is refused is answered with its problem; "
+                "in a batch each item has its own. Sending the same event again is safe: it is answered as `replayed`.",
+                "requestBody": {
+                    "required": True,
+                    "content": {
+                        intake.ONE: {"schema": _ref("Event")},
+                        intake.BATCH: {"schema": _ref("Batch")},
+                        intake.EITHER: {"schema": {"oneOf": [_ref("Event"), _ref("Batch")]}},
+                    },
+                },
+                "responses": {
+                    "200": _answer("What became of each event.", "Answer"),
+                    **_problems(400, 404, 408, 409, 413, 415, 422),
+                },
+            }
+        },
+        "/v1/rounds/{id}": _get(
+            "getRound", "One round, its bets and what came of them", "RoundView", [round_id, at_least], 404, 422
+        ),
+        "/v1/balances": _get(
+            "getBalances",
+            "Balances by account and currency",
+            "Balances",
+            [
+                _query("account", "This account and those below it: `player`, `win/R01`.", {}),
+                _query("currency", "ISO 4217 code.", {}),
+                _query("after", "Continue after this account.", {}),
+                _query("limit", "Balances in the answer.", {"pattern": "^[0-9]{1,4}$", "default": "1000"}),
+                at_least,
+            ],
+            422,
+        ),
+        "/v1/reports/tables": _get(
+            "getTableReports",
+            "What each table took and gave",
+            "TableReports",
+            [
+                _query("table", "One table.", {}),
+                _query("game", "One game.", {}),
+                _query("day", "One gaming day.", {"format": "date"}),
+                at_least,
+            ],
+            422,
+        ),
+        "/healthz": _get("getHealth", "Whether the service can read and write", "Health", []),
+        "/time": _get("getTime", "The service's clock", "Time", []),
+    }
+
+
+def _get(operation: str, summary: str, answer: str, parameters: list[dict[str, Any]], *statuses: int) -> dict[str, Any]:
+    return {
+        "get": {
+            "operationId": operation,
+            "summary": summary,
+            "parameters": parameters,
+            "responses": {"200": _answer(summary + ".", answer), **_problems(*statuses)},
+        }
+    }
+
+
+def _query(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "in": "query", "description": description, "schema": {"type": "string", **schema}}
+
+
+def _answer(description: str, name: str) -> dict[str, Any]:
+    return {"description": description, "content": {"application/json": {"schema": _ref(name)}}}
+
+
+def _problems(*statuses: int) -> dict[str, Any]:
+    """The refusals of these statuses, and those that any request can meet."""
+    return {
+        str(status): {
+            "description": _codes([code for code in sorted(CODES) if CODES[code].status == status]),
+            "content": {problems.MEDIA_TYPE: {"schema": _ref("Problem")}},
+        }
+        | ({"headers": {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds."}}} if status == 503 else {})
+        for status in (*statuses, 500, 503)
+    }

@@ -1,0 +1,42 @@
+"""Refusals as RFC 9457 problem details."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from uuid import UUID
+
+import msgspec
+from starlette.responses import Response
+
+from ledger.api.views import FieldError, Problem
+from ledger.errors import Refusal
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER = 1
+"""Seconds, sent with every retryable 503."""
+
+
+def problem(refusal: Refusal, event_id: UUID | None = None) -> Problem:
+    """The refusal as its sender reads it; `event_id` where it is about one event."""
+    meaning = refusal.meaning
+    return Problem(
+        type=f"/problems/{refusal.code}",
+        title=meaning.title,
+        status=meaning.status,
+        detail=refusal.detail,
+        instance=None if event_id is None else event_id.urn,
+        code=refusal.code,
+        retryable=meaning.retryable,
+        errors=() if refusal.field is None else (FieldError(field=refusal.field, value=refusal.value),),
+        help=refusal.help,
+        cite=refusal.cite,
+    )
+
+
+def response(refusal: Refusal, event_id: UUID | None = None, headers: Mapping[str, str] | None = None) -> Response:
+    """The whole answer to a request that was refused."""
+    meaning = refusal.meaning
+    sent = {"Cache-Control": "no-store", "Content-Language": "en", **(headers or {})}
+    if meaning.retryable and meaning.status == 503:
+        sent["Retry-After"] = str(RETRY_AFTER)
+    return Response(msgspec.json.encode(problem(refusal, event_id)), meaning.status, sent, MEDIA_TYPE)

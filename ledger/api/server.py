@@ -1,0 +1,117 @@
+"""The HTTP server around an application: uvicorn on a socket of our own, told when to stop and stopping cleanly."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import socket
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from ledger.errors import Refusal
+
+_log = logging.getLogger(__name__)
+
+HOST = "127.0.0.1"
+PORT = 8044
+KEEP_ALIVE_SECONDS = 30
+DRAIN_SECONDS = 20
+"""How long requests in flight may take to end once the server was told to stop."""
+
+
+class Server:
+    """One server on one address, which it holds from its making on. `run` serves; `stop`, SIGTERM or SIGINT end it."""
+
+    def __init__(self, app: ASGIApp, *, host: str = HOST, port: int = PORT, beyond_loopback: bool = False) -> None:
+        """Listens on `host` and `port`; port 0 takes a free one.
+
+        Refuses a host beyond this machine unless `beyond_loopback` is set (LGR-0712), and an address that cannot be had (LGR-0711).
+        """
+        family, address = _address(host, port)
+        if not ipaddress.ip_address(address[0].partition("%")[0]).is_loopback:
+            if not beyond_loopback:
+                raise Refusal(
+                    "LGR-0712",
+                    "whoever reaches this address could post and read, for requests carry no keys yet",
+                    field="host",
+                    value=host,
+                    help=f"listen on {HOST} and put a proxy that checks who asks before it",
+                )
+            _log.warning("listening on %s: whoever reaches this address can post and read", host)
+        self._socket = _listen(family, address, host, port)
+        config = uvicorn.Config(
+            app,
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=DRAIN_SECONDS,
+        )
+        self._server = _Uvicorn(config)
+        shown = f"[{address[0]}]" if family == socket.AF_INET6 else address[0]
+        self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
+        """Where it is reached, with the real port."""
+
+    def run(self, ready: Callable[[str], None] | None = None) -> None:
+        """Serve until stopped; `ready` is called with the URL once requests are answered.
+
+        May run in any thread; signals reach it in the main one only.
+        """
+        with self._socket:
+            self._server.ready = None if ready is None else lambda: ready(self.url)
+            self._server.run(sockets=[self._socket])
+
+    def stop(self) -> None:
+        """Take no more connections, end the requests in flight, then return from `run`. From any thread."""
+        self._server.should_exit = True
+
+
+class _Uvicorn(uvicorn.Server):
+    ready: Callable[[], None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.ready is not None:
+            self.ready()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        # Not as uvicorn does, which raises the signal anew when it has stopped: whoever called `run` still has things to close.
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+def _address(host: str, port: int) -> tuple[socket.AddressFamily, tuple[Any, ...]]:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise _unavailable(host, port, str(error)) from None
+    family, _, _, _, address = found[0]
+    return family, address
+
+
+def _listen(family: socket.AddressFamily, address: tuple[Any, ...], host: str, port: int) -> socket.socket:
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        # After a restart the old connections still linger; two servers that listen at once exclude each other all the same.
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen()
+    except (OSError, OverflowError) as error:
+        listening.close()
+        raise _unavailable(host, port, getattr(error, "strerror", None) or str(error)) from None
+    return listening
+
+
+def _unavailable(host: str, port: int, reason: str) -> Refusal:
+    return Refusal(
+        "LGR-0711",
+        f"cannot listen there: {reason}",
+        field="host:port",
+        value=f"{host}:{port}",
+        help="another --port, or --port 0 for a free one",
+    )

@@ -1,0 +1,85 @@
+"""What each code means and what to do about it: the page behind a problem's `type`, and of the command line's help."""
+
+from __future__ import annotations
+
+from ledger.errors import CODES
+
+
+def page(code: str) -> str | None:
+    """What a code means, for a person; None where there is no such code."""
+    meaning = CODES.get(code)
+    if meaning is None:
+        return None
+    again = "Yes: the very same request may succeed later." if meaning.retryable else "No: it would be refused again."
+    text = PAGES.get(code, "The detail says what was found and what was expected.")
+    return f"{code}: {meaning.title}\n\n{text}\n\nHTTP status: {meaning.status}\nWorth sending again: {again}\n"
+
+
+PAGES: dict[str, str] = {
+    "LGR-0101": "The body could not be read as JSON (RFC 8259) in UTF-8. Nothing of it was stored. The detail names the place.",
+    "LGR-0102": "A post holds at most 1 MiB. Nothing of it was stored. Send the events in smaller batches, in order.",
+    "LGR-0103": (
+        "An event follows CloudEvents 1.0: specversion, id (UUID), source (/terminals/<id>), type, subject (the round's "
+        "UUID), time (RFC 3339 with offset) and data; sequence is optional, a string of digits."
+    ),
+    "LGR-0104": (
+        'An amount is a JSON string of ASCII digits, minor units of its currency, above zero: MOP 100.00 is "10000". '
+        "JSON numbers are refused because readers round them."
+    ),
+    "LGR-0105": "Currencies are named by their ISO 4217 code in capitals, such as MOP or HKD.",
+    "LGR-0106": (
+        "JSON lets a key stand twice, but readers disagree about which one counts. The event was not stored; the others "
+        "of its batch were not touched."
+    ),
+    "LGR-0107": "The `type` names an event and its version, such as roundledger.BetPlaced.v1. /openapi.json lists all.",
+    "LGR-0108": (
+        "A field is missing, is not known, or is not of the type that /openapi.json states. Nothing is converted or guessed."
+    ),
+    "LGR-0109": "A batch holds at most 1,000 events. Nothing of it was stored. Send it in parts, in order.",
+    "LGR-0110": (
+        "Post application/cloudevents+json (one event), application/cloudevents-batch+json (an array) or application/json."
+    ),
+    "LGR-0111": "No resource has this path. /openapi.json lists all.",
+    "LGR-0112": "The path is known but not with this method; the header Allow lists those that are.",
+    "LGR-0113": "The connection stayed open, but the rest of the body did not come. Nothing was stored. Send it again.",
+    "LGR-0201": "A table plays one round at a time: record the outcome of its last round first.",
+    "LGR-0202": (
+        "No round with this id is known yet. A round begins with roundledger.RoundOpened.v1, whose subject is the "
+        "round's id; a bet that overtook it is accepted once it has arrived."
+    ),
+    "LGR-0203": "A round is opened once. Each new round has a new id, made by the terminal.",
+    "LGR-0204": "Betting is closed: what is placed after the bell is no bet.",
+    "LGR-0205": "The outcome counts only after betting was closed. Close betting, then send the outcome again.",
+    "LGR-0206": "A round has one outcome. Correcting it is an act of its own, with an approver.",
+    "LGR-0207": "A terminal's round stays at the table where it was opened.",
+    "LGR-0208": "All bets of a round are in the round's currency; amounts of two currencies are never added up.",
+    "LGR-0209": "The id of this bet is taken in its round.",
+    "LGR-0301": (
+        "An event id stands for one event for as long as the log lives. The same id came with other content: nothing "
+        "was stored. A new event needs a new id; a retry repeats the first body."
+    ),
+    "LGR-0302": "The same event is being written by another request at this moment. Send it again to read its answer.",
+    "LGR-0501": "The database could not be reached. Nothing is lost: keep the events and send them again with the same ids.",
+    "LGR-0502": "The service found a schema older than itself and changes none by itself. Type `roundledger db init`.",
+    "LGR-0503": "Another writer changed the round in between. Send the event again with the same id.",
+    "LGR-0504": "An event of the log could not be read. The log itself is unchanged; the operator's log names the position.",
+    "LGR-0505": (
+        "More events wait to be written than are taken. Nothing of this request was stored. Send it again after Retry-After."
+    ),
+    "LGR-0518": "The read side had not reached the position asked for by `at_least` within two seconds. Ask again.",
+    "LGR-0509": (
+        "A fault of the service, not of the request. It is in the operator's log under the number in the detail. Send "
+        "the events again with the same ids: what was stored is answered as replayed."
+    ),
+    "LGR-0601": "The ledger knows no property yet. Apply one with `roundledger property apply FILE`.",
+    "LGR-0602": "The table is not one of the property's. Tables are declared in the property's configuration.",
+    "LGR-0603": "A table deals the game that the property's configuration gives it.",
+    "LGR-0604": "The property's configuration was refused; the detail names the line.",
+    "LGR-0711": (
+        "The service could not listen on this host and port, mostly because another process does. Choose another --port."
+    ),
+    "LGR-0712": (
+        "Requests are not signed yet, so the service listens on this machine's loopback address only, unless told otherwise."
+    ),
+}
+"""Code → what a person should know beyond its title. Codes without a page of their own have a plain one."""

@@ -1,0 +1,126 @@
+"""One writer, a queue, a batch, a commit.
+
+Posts come in from many connections at once; a commit costs a flush of the disk however much it holds. So one thread takes all
+that was queued since its last commit, has it decided and appended as one group, and answers everybody who waited. What waits is
+bounded: beyond that, posts are refused as retryable at once instead of piling up.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+
+from ledger.errors import Refusal
+from ledger.reports import Report, Verdict
+
+_log = logging.getLogger(__name__)
+
+Post = Callable[[Sequence[Report]], list[Verdict]]
+"""Decides and appends a group of reports, durably, and answers each in order; may be given the same report again."""
+
+_Waiting = tuple[Sequence[Report], "Future[list[Verdict]]"]
+
+
+class Writer:
+    """The one caller of `post`. Every method may be called from any thread.
+
+    A post that was taken is carried through whatever becomes of its sender: the answer is then found by the retry.
+    """
+
+    def __init__(self, post: Post, *, capacity: int = 20_000, group: int = 2_000) -> None:
+        """`capacity`: reports that may wait; `group`: reports after which a group is full (one submission is never split)."""
+        self._post = post
+        self._capacity = capacity
+        self._group = group
+        self._queue: deque[_Waiting] = deque()
+        self._waiting = 0
+        self._closing = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="ledger-writer", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """Reports that wait for the next commit."""
+        return self._waiting
+
+    def submit(self, reports: Sequence[Report]) -> Future[list[Verdict]]:
+        """Queue reports; the future holds their verdicts in order once they are durable, or the reason why none is.
+
+        Refuses LGR-0505 where too many wait already or the writer is closing: nothing was taken then.
+        """
+        future: Future[list[Verdict]] = Future()
+        future.set_running_or_notify_cancel()  # from here on nobody can cancel it: what is taken is carried through
+        with self._changed:
+            if self._closing:
+                raise Refusal("LGR-0505", "the service is stopping", help="send it again in a moment; nothing of it was stored")
+            if self._queue and self._waiting + len(reports) > self._capacity:
+                raise Refusal(
+                    "LGR-0505",
+                    f"{self._waiting} events wait to be written already",
+                    help="send it again in a moment; nothing of it was stored",
+                )
+            self._queue.append((reports, future))
+            self._waiting += len(reports)
+            self._changed.notify()
+        return future
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Take nothing more, write what waits, stop. False where `timeout` (seconds) was not enough."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        if self._thread.ident is not None:
+            self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while group := self._take():
+            self._write(group)
+
+    def _take(self) -> list[_Waiting]:
+        """All that waits, up to a full group; empty only once closed and drained."""
+        with self._changed:
+            while not self._queue and not self._closing:
+                self._changed.wait()
+            taken: list[_Waiting] = []
+            size = 0
+            while self._queue and (not taken or size + len(self._queue[0][0]) <= self._group):
+                taken.append(self._queue.popleft())
+                size += len(taken[-1][0])
+            self._waiting -= size
+            return taken
+
+    def _write(self, group: list[_Waiting]) -> None:
+        reports = [report for submission, _ in group for report in submission]
+        try:
+            verdicts = self._decide(reports)
+        except Refusal as refusal:
+            # Said of the whole group (the database is away, the disk is full): it would be said of each.
+            for _, future in group:
+                future.set_exception(refusal)
+        except Exception as fault:  # noqa: BLE001 - the thread must outlive any fault, and who waits is told
+            if len(group) == 1:
+                group[0][1].set_exception(fault)  # whoever waits logs it
+                return
+            # One submission spoils the group, and nobody knows which: each by itself, so that only that one fails. Where the
+            # group had been appended after all, each is found and answered as replayed.
+            _log.warning("a group of %d posts failed; writing them one by one", len(group), exc_info=True)
+            for waiting in group:
+                self._write([waiting])
+        else:
+            start = 0
+            for submission, future in group:
+                future.set_result(verdicts[start : start + len(submission)])
+                start += len(submission)
+
+    def _decide(self, reports: list[Report]) -> list[Verdict]:
+        verdicts = self._post(reports)
+        if len(verdicts) != len(reports):
+            raise RuntimeError(f"{len(reports)} reports had {len(verdicts)} verdicts")
+        return verdicts

@@ -1,0 +1,362 @@
+"""The door's answers, on a write side and a read side that are scripted."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from openapi_spec_validator import validate
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from ledger.api.app import create_app
+from ledger.api.intake import BATCH, MAX_BODY, ONE
+from ledger.api.views import Balance, Balances, RoundView, TableReport, TableReports
+from ledger.errors import CODES, Refusal
+from ledger.reports import Report, Verdict
+from tests.unit.api.events import EVENT, ROUND, bet, event, raw_bet
+
+NOW = datetime(2026, 11, 29, 12, 0, 1, tzinfo=UTC)
+HUGE = 9007199254740993
+"""2^53 + 1: a reader with floats shows ...992."""
+
+
+class Rounds:
+    """Accepts everything but what its script says otherwise."""
+
+    def __init__(self) -> None:
+        self.posted: list[Report] = []
+        self.script: dict[str, Exception] = {}
+
+    def post(self, reports: Sequence[Report], /) -> list[Verdict]:
+        verdicts = []
+        for report in reports:
+            fault = self.script.get(report.terminal)
+            if isinstance(fault, Refusal) and fault.meaning.status != 503:
+                verdicts.append(Verdict(event_id=report.event_id, status="rejected", round=report.round, refusal=fault))
+                continue
+            if fault:
+                raise fault
+            self.posted.append(report)
+            status = "accepted" if [r.event_id for r in self.posted].count(report.event_id) == 1 else "replayed"
+            verdicts.append(Verdict(event_id=report.event_id, status=status, round=report.round, positions=(HUGE,)))  # type: ignore[arg-type]
+        return verdicts
+
+
+class Reader:
+    """One round, one balance, one table."""
+
+    def __init__(self) -> None:
+        self.at = 12
+        self.asked: list[object] = []
+
+    def position(self) -> int:
+        self.at += 1
+        return self.at
+
+    def round(self, round_id: UUID) -> RoundView | None:
+        if round_id != ROUND:
+            return None
+        return RoundView(
+            position="12",
+            round=ROUND,
+            table="R01",
+            game="roulette",
+            currency="MOP",
+            regulation="30/2003",
+            gaming_day=date(2026, 11, 29),
+            status="open",
+            bets=(),
+        )
+
+    def balances(self, *, account: str | None, currency: str | None, after: str | None, limit: int) -> Balances:
+        self.asked.append((account, currency, after, limit))
+        return Balances(position="12", balances=(Balance(account="player/P-1", currency="MOP", balance=str(HUGE)),))
+
+    def tables(self, *, table: str | None, game: str | None, day: date | None) -> TableReports:
+        self.asked.append((table, game, day))
+        zero = TableReport(
+            table="R01",
+            game="roulette",
+            currency="MOP",
+            rounds=0,
+            handle="0",
+            prizes="0",
+            commission="0",
+            breakage="0",
+            win="0",
+            theoretical_win="0",
+        )
+        return TableReports(position="12", tables=(zero,))
+
+
+class Door:
+    """The application with its lifespan, asked from a test that is not asynchronous."""
+
+    def __init__(self, portal: BlockingPortal, app: Starlette, rounds: Rounds, reader: Reader) -> None:
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        self._client = httpx.AsyncClient(transport=transport, base_url="http://door")
+        self._portal = portal
+        self.app, self.rounds, self.reader = app, rounds, reader
+
+    def request(self, method: str, path: str, content: Any = None, headers: dict[str, str] | None = None) -> httpx.Response:
+        return self._portal.call(lambda: self._client.request(method, path, content=content, headers=headers))
+
+    def get(self, path: str) -> httpx.Response:
+        return self.request("GET", path)
+
+    def events(self, body: Any, media_type: str = "application/json") -> httpx.Response:
+        content = body if isinstance(body, str | bytes) else json.dumps(body)
+        return self.request("POST", "/v1/events", content, {"Content-Type": media_type})
+
+
+@contextmanager
+def opened() -> Iterator[Door]:
+    rounds, reader = Rounds(), Reader()
+    app = create_app(rounds, reader, now=lambda: NOW)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(app.router.lifespan_context(app)):
+        yield Door(portal, app, rounds, reader)
+
+
+@pytest.fixture
+def door() -> Iterator[Door]:
+    with opened() as found:
+        yield found
+
+
+def assert_problem(answer: httpx.Response, code: str, field: str | None = None) -> dict[str, Any]:
+    assert answer.status_code == CODES[code].status
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem: dict[str, Any] = answer.json()
+    assert problem["code"] == code
+    assert problem["status"] == answer.status_code
+    assert problem["title"] == CODES[code].title
+    assert problem["type"] == f"/problems/{code}"
+    assert problem["retryable"] is CODES[code].retryable
+    assert ("retry-after" in answer.headers) == (CODES[code].retryable and answer.status_code == 503)
+    if field is not None:
+        assert problem["errors"][0]["field"] == field
+    return problem
+
+
+def test_one_event_is_answered(door: Door) -> None:
+    answer = door.events(event(id=str(EVENT)), ONE)
+    assert answer.status_code == 200
+    assert answer.json() == {"items": [{"id": str(EVENT), "status": "accepted", "round": str(ROUND), "positions": [str(HUGE)]}]}
+    assert door.events(event(id=str(EVENT)), ONE).json()["items"][0]["status"] == "replayed"
+
+
+def test_one_event_that_is_refused_is_answered_with_its_problem(door: Door) -> None:
+    problem = assert_problem(door.events(bet(stake=100)), "LGR-0104", "data.stake")
+    assert problem["errors"] == [{"field": "data.stake", "value": "100"}]
+    assert problem["instance"].startswith("urn:uuid:")
+    door.rounds.script["T-R01"] = Refusal("LGR-0204", "betting is closed", cite="30/2003 art. 4")
+    assert assert_problem(door.events(event()), "LGR-0204")["cite"] == "30/2003 art. 4"
+    assert not door.rounds.posted
+
+
+def test_b23_a_bad_item_in_the_middle_every_time(door: Door) -> None:
+    batch = [event(), bet(stake=0.5), event()]
+    for status in ("accepted", "replayed", "replayed"):
+        answer = door.events(batch, BATCH)
+        assert answer.status_code == 200
+        items = answer.json()["items"]
+        assert [item["id"] for item in items] == [item["id"] for item in batch]
+        assert [item["status"] for item in items] == [status, "rejected", status]
+        assert items[1]["problem"]["code"] == "LGR-0104"
+        assert items[1]["positions"] == []
+        assert "problem" not in items[0]
+    assert {str(report.event_id) for report in door.rounds.posted} == {batch[0]["id"], batch[2]["id"]}
+
+
+def test_an_empty_batch_has_an_empty_answer(door: Door) -> None:
+    assert door.events([]).json() == {"items": []}
+
+
+@pytest.mark.parametrize(
+    "stake",
+    [
+        "NaN",
+        "1e999",
+        "true",
+        "null",
+        '"１００"',
+        '"1_000"',
+        "-100",
+        "0",
+        "0.001",
+        "2557.68",
+        '"-100"',
+        '"0"',
+        '"1E3"',
+        '"1", "stake": "2"',
+    ],
+)
+def test_b10_b15_b16_b17_no_such_stake_reaches_the_ledger(door: Door, stake: str) -> None:
+    answer = door.events(raw_bet(stake))
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] == "data.stake"
+    assert not door.rounds.posted
+
+
+@pytest.mark.parametrize("raw", [b"", b"not json", b"{", b"\xff", b"[" * 100_000, b"\xef\xbb\xbf[]"])
+def test_what_is_not_json_is_refused(door: Door, raw: bytes) -> None:
+    assert_problem(door.events(raw), "LGR-0101")
+
+
+def test_a_large_body_is_refused_whatever_it_says_of_its_length(door: Door) -> None:
+    assert_problem(door.events(b" " * (MAX_BODY + 1)), "LGR-0102")
+    read = 0
+
+    async def chunks() -> AsyncIterator[bytes]:
+        nonlocal read
+        for _ in range(800):
+            read += 1
+            yield b" " * 65536
+
+    headers = {"Content-Type": "application/json"}
+    assert_problem(door.request("POST", "/v1/events", chunks(), headers), "LGR-0102")
+    assert read < 20
+    lying = {**headers, "Content-Length": "9" * 400}
+    assert_problem(door.request("POST", "/v1/events", b"[]", lying), "LGR-0102")
+    assert door.events(b" " * (MAX_BODY - 2) + b"[]").status_code == 200
+
+
+def test_a_batch_of_too_many_is_refused_whole(door: Door) -> None:
+    assert_problem(door.events(json.dumps([5] * 1001)), "LGR-0109")
+
+
+@pytest.mark.parametrize("media_type", ["text/plain", "application/xml", "application/json; charset=utf-16"])
+def test_other_media_types_are_refused(door: Door, media_type: str) -> None:
+    assert_problem(door.events("[]", media_type), "LGR-0110")
+
+
+def test_a_busy_service_says_when_to_come_back(door: Door) -> None:
+    door.rounds.script["T-R01"] = Refusal("LGR-0501", "the database did not answer")
+    answer = door.events([event()])
+    assert_problem(answer, "LGR-0501")
+    assert answer.headers["retry-after"] == "1"
+
+
+def test_a_fault_is_logged_under_a_number_and_not_shown(door: Door, caplog: pytest.LogCaptureFixture) -> None:
+    door.rounds.script["T-R01"] = ZeroDivisionError("a secret of the inside")
+    with caplog.at_level(logging.ERROR, "ledger"):
+        answer = door.events(event())
+    problem = assert_problem(answer, "LGR-0509")
+    assert "secret" not in answer.text
+    assert "Traceback" not in answer.text
+    (record,) = (record for record in caplog.records if record.name == "ledger.api.app")
+    assert record.getMessage().split()[1].rstrip(":") in problem["detail"]
+    assert record.exc_info is not None
+    assert record.exc_info[0] is ZeroDivisionError
+    door.rounds.script.clear()
+    assert door.events(event()).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/v1", "/v1/events/", "/v1/rounds", "/v2/events", "/%00", "/problems/LGR-9999"])
+def test_no_such_path(door: Door, path: str) -> None:
+    assert_problem(door.get(path), "LGR-0111")
+
+
+def test_methods(door: Door) -> None:
+    answer = door.get("/v1/events")
+    assert_problem(answer, "LGR-0112")
+    assert answer.headers["allow"] == "POST"
+    assert_problem(door.request("DELETE", "/v1/balances"), "LGR-0112")
+    options = door.request("OPTIONS", "/v1/events")
+    assert (options.status_code, options.headers["allow"], options.content) == (204, "POST", b"")
+    head = door.request("HEAD", "/healthz")
+    assert (head.status_code, head.content) == (200, b"")
+
+
+def test_b14_amounts_and_positions_are_strings(door: Door) -> None:
+    def numbers(value: object) -> Iterator[object]:
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                if name not in ("rounds", "waiting"):
+                    yield from numbers(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                yield from numbers(inner)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield value
+
+    for answer in (
+        door.events([event()]),
+        door.get(f"/v1/rounds/{ROUND}"),
+        door.get("/v1/balances"),
+        door.get("/v1/reports/tables"),
+        door.get("/healthz"),
+    ):
+        assert answer.status_code == 200
+        assert not list(numbers(answer.json())), answer.text
+    assert f'"{HUGE}"' in door.get("/v1/balances").text
+
+
+def test_reads_pass_their_filters_on(door: Door) -> None:
+    door.get("/v1/balances?account=player&currency=MOP&after=player/P-1&limit=10")
+    door.get("/v1/reports/tables?table=R01&game=roulette&day=2026-11-29")
+    assert door.reader.asked == [("player", "MOP", "player/P-1", 10), ("R01", "roulette", date(2026, 11, 29))]
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("/v1/rounds/17", "id"),
+        ("/v1/balances?acount=player", "acount"),
+        ("/v1/balances?limit=0", "limit"),
+        ("/v1/balances?limit=1001", "limit"),
+        ("/v1/balances?limit=%EF%BC%91", "limit"),
+        ("/v1/balances?limit=1&limit=2", "limit"),
+        ("/v1/balances?account=%00", "account"),
+        ("/v1/balances?at_least=-1", "at_least"),
+        ("/v1/balances?at_least=" + "9" * 5000, "at_least"),
+        ("/v1/reports/tables?day=29.11.2026", "day"),
+        ("/v1/reports/tables?day=2026-02-30", "day"),
+        ("/healthz?x=1", "x"),
+    ],
+)
+def test_a_question_that_is_not_understood_is_refused(door: Door, path: str, field: str) -> None:
+    assert_problem(door.get(path), "LGR-0108", field)
+
+
+def test_a_round_that_nobody_knows(door: Door) -> None:
+    assert_problem(door.get(f"/v1/rounds/{EVENT}"), "LGR-0202")
+
+
+def test_a_read_waits_for_the_position_it_names(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert door.get("/v1/balances?at_least=20").status_code == 200
+    assert door.reader.at >= 20
+    monkeypatch.setattr("ledger.api.app.CATCH_UP_SECONDS", 0.05)
+    assert_problem(door.get("/v1/balances?at_least=1000000"), "LGR-0518", "at_least")
+
+
+def test_time(door: Door) -> None:
+    assert door.get("/time").json() == {"time": "2026-11-29T12:00:01Z"}
+
+
+def test_every_code_has_a_page(door: Door) -> None:
+    for code, meaning in CODES.items():
+        page = door.get(f"/problems/{code}")
+        assert page.status_code == 200
+        assert page.text.startswith(f"{code}: {meaning.title}\n")
+
+
+def test_openapi_is_valid_and_complete(door: Door) -> None:
+    document = door.get("/openapi.json").json()
+    validate(document)
+    assert document["openapi"].startswith("3.1")
+    schemas = document["components"]["schemas"]
+    assert set(schemas["Problem"]["properties"]["code"]["enum"]) == set(CODES)
+    for name in ("OpenRound", "PlaceBet", "CloseBetting", "RecordOutcome"):
+        assert schemas[name]["additionalProperties"] is False
+    paths = {route.path.replace("{code}", "") for route in door.app.routes if isinstance(route, Route)}
+    assert paths - set(document["paths"]) == {"/openapi.json", "/problems/"}

@@ -1,0 +1,167 @@
+"""The writer: one caller, groups, a bounded queue, and nobody left without an answer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from uuid import UUID, uuid4
+
+import pytest
+
+from ledger.errors import Refusal
+from ledger.reports import CloseBetting, Report, Verdict
+from ledger.writer import Post, Writer
+
+NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
+
+
+def reports(count: int, terminal: str = "T-R01") -> list[Report]:
+    return [
+        Report(
+            event_id=uuid4(),
+            terminal=terminal,
+            type="roundledger.BettingClosed.v1",
+            round=UUID(int=1),
+            occurred_at=NOW,
+            received_at=NOW,
+            fingerprint=b"",
+            body=CloseBetting(),
+        )
+        for _ in range(count)
+    ]
+
+
+class Store:
+    """Keeps what it was asked to write, and waits at the gate before each group."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.groups: list[list[UUID]] = []
+        self.entered = threading.Semaphore(0)
+
+    def post(self, group: Sequence[Report]) -> list[Verdict]:
+        self.groups.append([report.event_id for report in group])
+        self.entered.release()
+        assert self.gate.wait(10)
+        return [
+            Verdict(event_id=report.event_id, status="accepted", round=report.round, positions=(n,))
+            for n, report in enumerate(group)
+        ]
+
+
+@contextmanager
+def running(post: Post, *, capacity: int = 20_000, group: int = 2_000) -> Iterator[Writer]:
+    writer = Writer(post, capacity=capacity, group=group)
+    writer.start()
+    try:
+        yield writer
+    finally:
+        assert writer.close(10)
+
+
+def test_all_that_waits_goes_into_one_group_and_each_gets_its_own_answer() -> None:
+    store = Store()
+    with running(store.post) as writer:
+        first = writer.submit(reports(1))
+        assert store.entered.acquire(timeout=10)
+        sent = [reports(n) for n in (3, 1, 2)]
+        waiting = [writer.submit(each) for each in sent]
+        assert writer.waiting == 6
+        store.gate.set()
+        answers = [future.result(10) for future in waiting]
+        first.result(10)
+    assert [len(group) for group in store.groups] == [1, 6]
+    assert [[verdict.event_id for verdict in answer] for answer in answers] == [[r.event_id for r in each] for each in sent]
+
+
+def test_a_group_is_bounded_but_no_submission_is_split() -> None:
+    store = Store()
+    with running(store.post, group=4) as writer:
+        writer.submit(reports(1))
+        assert store.entered.acquire(timeout=10)
+        for n in (3, 2, 9, 1):
+            writer.submit(reports(n))
+        store.gate.set()
+    assert [len(group) for group in store.groups] == [1, 3, 2, 9, 1]
+
+
+def test_what_waits_is_bounded_and_refused_as_retryable() -> None:
+    store = Store()
+    with running(store.post, capacity=10) as writer:
+        writer.submit(reports(1))
+        assert store.entered.acquire(timeout=10)
+        taken = writer.submit(reports(10))
+        with pytest.raises(Refusal) as caught:
+            writer.submit(reports(1))
+        assert caught.value.code == "LGR-0505"
+        assert caught.value.meaning.retryable
+        store.gate.set()
+        assert len(taken.result(10)) == 10
+    assert [len(group) for group in store.groups] == [1, 10]
+
+
+def test_closing_writes_what_waits_and_takes_nothing_more() -> None:
+    store = Store()
+    writer = Writer(store.post)
+    writer.start()
+    waiting = [writer.submit(reports(1)) for _ in range(5)]
+    assert not writer.close(0.01)
+    with pytest.raises(Refusal) as caught:
+        writer.submit(reports(1))
+    assert caught.value.code == "LGR-0505"
+    store.gate.set()
+    assert writer.close(10)
+    assert all(future.result(0)[0].status == "accepted" for future in waiting)
+
+
+def test_what_was_taken_cannot_be_cancelled() -> None:
+    store = Store()
+    with running(store.post) as writer:
+        future = writer.submit(reports(1))
+        assert not future.cancel()
+        store.gate.set()
+        assert future.result(10)[0].status == "accepted"
+
+
+def test_one_that_spoils_the_group_fails_alone() -> None:
+    store = Store()
+    store.gate.set()
+
+    def post(group: Sequence[Report]) -> list[Verdict]:
+        if any(report.terminal == "T-BAD" for report in group):
+            raise ZeroDivisionError
+        return store.post(group)
+
+    writer = Writer(post)
+    good, bad, other = writer.submit(reports(2)), writer.submit(reports(1, "T-BAD")), writer.submit(reports(1))
+    writer.start()
+    assert len(good.result(10)) == 2
+    assert isinstance(bad.exception(10), ZeroDivisionError)
+    assert len(other.result(10)) == 1
+    assert writer.submit(reports(1)).result(10)[0].status == "accepted"
+    assert writer.close(10)
+
+
+def test_a_refusal_of_the_group_is_everybody_s_answer() -> None:
+    calls = []
+
+    def post(group: Sequence[Report]) -> list[Verdict]:
+        calls.append(len(group))
+        raise Refusal("LGR-0501", "the database did not answer")
+
+    writer = Writer(post)
+    waiting = [writer.submit(reports(1)) for _ in range(3)]
+    writer.start()
+    for future in waiting:
+        refusal = future.exception(10)
+        assert isinstance(refusal, Refusal)
+        assert refusal.code == "LGR-0501"
+    assert writer.close(10)
+    assert calls == [3]
+
+
+def test_an_answer_too_few_is_a_fault_and_not_a_shifted_answer() -> None:
+    with running(lambda group: []) as writer:
+        assert isinstance(writer.submit(reports(1)).exception(10), RuntimeError)
