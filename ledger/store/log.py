@@ -5,13 +5,14 @@ that has seen 8 and goes on from there never sees 7. Holding a lock from the dra
 wait for each other's flush. This log is read up to a horizon instead:
 
 1. A transaction takes its transaction id before it draws its first position (the column's default sees to it).
-2. A reader reads the last position drawn, H, and only then takes a snapshot; let F be its xmax, the first id not yet given out.
-   Whoever drew a position up to H had its id before that snapshot, so its id is below F.
+2. A reader reads the last position drawn, H, and only then takes a transaction id of its own, F. Ids are given out in order, and
+   whoever drew a position up to H had its id by then: it is below F.
 3. When the oldest transaction still running has reached F, every transaction with an id below F has ended: what it drew up to H is
    visible if it committed, and will never be if it did not.
 4. So everything at or below H is final. The reader delivers up to H, in order, and no further.
 
-Draws above H are the business of a later horizon. When no other transaction is writing, 3 holds at once, in the same round trip.
+Draws above H are the business of a later horizon. When no other transaction is writing, 3 holds at once, in the same round trip;
+when nothing new was drawn, not even an id is taken.
 """
 
 from __future__ import annotations
@@ -32,51 +33,61 @@ Connection = psycopg.Connection[Any] | psycopg.Cursor[Any]
 
 
 class Tail:
-    """The horizon of one reader. Keep one per reader: it remembers the fence it waits at between calls."""
+    """The horizon of one reader. Keep one per reader: it remembers the fence at which it waits between calls."""
 
     def __init__(self) -> None:
         self._final = 0
         self._waiting: tuple[int, int] | None = None
 
     def final(self, conn: Connection) -> int:
-        """The highest position up to which everything is final; one round trip, never waits.
+        """The highest position up to which everything is final; never waits.
 
         It stands still while a writing transaction older than the last question is running, in any database of the cluster.
+        `conn` must not be inside a transaction that has written.
         """
-        row = conn.execute("SELECT up_to, fence::text::bigint, oldest::text::bigint FROM ledger.horizon()").fetchone()
-        assert row is not None
-        up_to, fence, oldest = row
-        if self._waiting is not None and oldest >= self._waiting[1]:
-            self._final = max(self._final, self._waiting[0])
-            self._waiting = None
-        if oldest >= fence:
-            self._final = max(self._final, up_to)
-        elif self._waiting is None:
+        if self._waiting is None:
+            up_to, fence, oldest = _horizon(conn, self._final)
+            if fence is None:
+                return self._final
             self._waiting = (up_to, fence)
+        else:
+            oldest = _oldest(conn)
+        up_to, fence = self._waiting
+        if oldest >= fence:
+            self._final, self._waiting = up_to, None
         return self._final
 
 
 def head(conn: Connection, *, timeout: float = 10.0) -> int:
     """The position up to which the log is final and which holds all that was committed before the call.
 
-    Waits for older writing transactions to end, `timeout` seconds at most, then raises Refusal LGR-0505.
+    Waits for older writing transactions to end, `timeout` seconds at most, then raises Refusal LGR-0505. `conn` must not be inside
+    a transaction that has written.
     """
-    row = conn.execute("SELECT up_to, fence::text::bigint, oldest::text::bigint FROM ledger.horizon()").fetchone()
-    assert row is not None
-    up_to, fence, oldest = row
+    up_to, fence, oldest = _horizon(conn, 0)
     deadline = time.monotonic() + timeout
-    while oldest < fence:
+    while fence is not None and oldest < fence:
         if time.monotonic() > deadline:
             raise Refusal(
                 "LGR-0505",
-                f"a transaction older than {fence} has been writing for {timeout:.0f} s; the log's end is not final yet",
+                f"a transaction older than {fence} has been writing for {timeout:g} s; the log's end is not final yet",
                 help="see pg_stat_activity for a session that is idle in transaction",
             )
-        time.sleep(0.005)
-        row = conn.execute("SELECT oldest::text::bigint FROM ledger.horizon()").fetchone()
-        assert row is not None
-        oldest = row[0]
-    return int(up_to)
+        time.sleep(0.002)
+        oldest = _oldest(conn)
+    return up_to
+
+
+def _horizon(conn: Connection, known: int) -> tuple[int, int | None, int]:
+    row = conn.execute("SELECT up_to, fence::text::bigint, oldest::text::bigint FROM ledger.horizon(%s)", (known,)).fetchone()
+    assert row is not None
+    return row
+
+
+def _oldest(conn: Connection) -> int:
+    row = conn.execute("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint").fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 _SELECT = "SELECT notification_id, originator_id, originator_version, topic, state FROM ledger.events "

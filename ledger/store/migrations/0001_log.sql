@@ -110,13 +110,21 @@ END
 $$;
 
 -- How far the log can be read without ever missing an event: see ledger/store/log.py for the proof.
--- `up_to` is the last position drawn when asked; every transaction that drew a position up to it has an id below `fence`; all of
--- them have ended once `oldest` (the oldest transaction still running) has reached `fence`.
-CREATE FUNCTION ledger.horizon(OUT up_to bigint, OUT fence xid8, OUT oldest xid8) LANGUAGE plpgsql VOLATILE AS $$
+-- `up_to` is the last position drawn; whoever drew one up to it had a transaction id below `fence`, the id that the asker takes
+-- after that; all of them have ended once `oldest`, the oldest transaction still running, has reached `fence`. An asker that knows
+-- the log to be final up to `known` takes no id as long as nothing was drawn beyond it (`fence` is null then).
+CREATE FUNCTION ledger.horizon(known bigint, OUT up_to bigint, OUT fence xid8, OUT oldest xid8) LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    -- Two statements, in this order: the snapshot has to be taken after the position is read. A volatile function under READ
-    -- COMMITTED takes a new snapshot for each.
+    IF current_setting('transaction_isolation') <> 'read committed' OR pg_current_xact_id_if_assigned() IS NOT NULL THEN
+        RAISE EXCEPTION 'the horizon is asked for in a transaction that has written nothing, under READ COMMITTED'
+            USING ERRCODE = 'active_sql_transaction';
+    END IF;
     SELECT CASE WHEN is_called THEN last_value ELSE 0 END INTO up_to FROM ledger.positions;
-    SELECT pg_snapshot_xmax(s), pg_snapshot_xmin(s) INTO fence, oldest FROM pg_current_snapshot() AS s;
+    IF up_to > known THEN
+        -- In this order, in statements of their own: the position, the id, then a snapshot that is newer than both. The upper end
+        -- of a snapshot would not do for a fence: it is one past the last id that has ended, and an older one may be running.
+        fence := pg_current_xact_id();
+        oldest := pg_snapshot_xmin(pg_current_snapshot());
+    END IF;
 END
 $$;
