@@ -95,3 +95,24 @@ def test_what_is_recorded_is_never_changed(three: list[psycopg.Connection[Any]],
     writer.commit()
     with pytest.raises(psycopg.errors.RestrictViolation):
         writer.execute(change)  # type: ignore[call-overload]
+
+
+def test_the_horizon_is_not_asked_for_in_a_transaction_that_has_written(three: list[psycopg.Connection[Any]]) -> None:
+    """Its own id would be older than the question: a fence that stands too low."""
+    writer, _, _ = three
+    insert(writer)
+    with pytest.raises(psycopg.errors.ActiveSqlTransaction):
+        log.head(writer)
+
+
+def test_a_reader_at_rest_takes_no_transaction_id(three: list[psycopg.Connection[Any]]) -> None:
+    writer, _, reader = three
+    insert(writer)
+    writer.commit()
+    tail = log.Tail()
+    end = tail.final(reader)
+    ids = []
+    for _ in range(3):
+        assert tail.final(reader) == end
+        ids.append(reader.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::text").fetchone())
+    assert len(set(ids)) == 1
