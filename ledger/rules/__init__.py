@@ -16,7 +16,8 @@ from ledger.rules.model import Assumption, Chance, Commission, Name, Void
 from ledger.rules.outcomes import Outcome
 from ledger.rules.register import MACAU, Applied, assumptions, regulation, regulation_for, regulations
 from ledger.rules.regulation import Regulation
-from ledger.rules.settlement import Resolution, Wager, settle
+from ledger.rules.resolutions import Resolution, Wager
+from ledger.rules.settlement import settle
 from ledger.rules.spots import Payoff, Spot
 
 __all__ = [

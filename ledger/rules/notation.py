@@ -75,7 +75,7 @@ def illegal(
     *,
     span: tuple[int, int] | None = None,
     near: Iterable[str] = (),
-    help: str | None = None,  # noqa: A002 - as in Refusal
+    help: str | None = None,
     cite: str | None = None,
 ) -> Refusal:
     """The refusal of a selection (LGR-0412). `near` are the legal selections to be named."""
@@ -146,7 +146,7 @@ def _grammar(regulation: Regulation) -> str:
     return f"write chance or chance:selection; the chances are {', '.join(chance.code for chance in regulation.offered)}"
 
 
-def _not_notation(written: Any, detail: str, help: str, span: tuple[int, int] | None = None) -> Refusal:  # noqa: A002
+def _not_notation(written: Any, detail: str, help: str, span: tuple[int, int] | None = None) -> Refusal:
     return Refusal("LGR-0405", detail, field="spot", value=written, help=help, span=span)
 
 

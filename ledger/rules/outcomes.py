@@ -7,6 +7,20 @@ from typing import Any, NamedTuple
 from ledger.errors import Refusal
 
 
+class Throw(NamedTuple):
+    """One throw of the two dice of craps."""
+
+    text: str
+    """By faces (`3-5`), by sum where the faces are not known (`8`), or `void`."""
+    total: int
+    slots: tuple[int, ...]
+    """The pairs of faces that it may be, by their place among the 21; none if void."""
+
+    @property
+    def void(self) -> bool:
+        return not self.slots
+
+
 class Outcome(NamedTuple):
     """What the table showed. Two outcomes that pay alike in every way share their `slot`."""
 
@@ -18,11 +32,13 @@ class Outcome(NamedTuple):
     shown: str
     """In words, as a table announces it: "17, black"; "2-2-2, total 6, triple"."""
     slot: int
-    """Its place among the outcomes of the game."""
+    """Its place among the outcomes of the game; −1 for throws of craps that are not one throw by faces."""
     values: tuple[int, ...]
     """The numbers of it: the pocket; the three dice in order; the button count's number; the faces of a throw, if known."""
     weight: int = 1
     """How many equally likely outcomes it stands for, where outcomes are enumerated."""
+    throws: tuple[Throw, ...] = ()
+    """Craps: the throws, void ones included."""
 
 
 LONGEST = 400

@@ -2,87 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from fractions import Fraction
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from ledger.money import MinorUnits
-from ledger.rules.games.kernel import LOST, STANDS
+from ledger.rules.games.craps import State
 from ledger.rules.outcomes import Outcome
 from ledger.rules.regulation import Regulation
-from ledger.rules.spots import Payoff, Spot
-
-
-class Wager(NamedTuple):
-    """A bet as the rules see it. `stake` is in minor units, at least 1; `key` is whatever names the bet."""
-
-    key: Hashable
-    spot: Spot
-    stake: MinorUnits
-
-
-class Resolution(NamedTuple):
-    """What became of one bet. Amounts are minor units; prize − commission − breakage = net prize, none of them below zero."""
-
-    wager: Wager
-    payoff: Payoff
-    prize: MinorUnits
-    """The exact gross prize, floored to the minor unit. It excludes the stake."""
-    commission: MinorUnits
-    """The exact commission, floored to the minor unit."""
-    net_prize: MinorUnits
-    """The exact net prize, floored to the payable unit: what the player wins."""
-
-    @property
-    def result(self) -> str:
-        """`won`, `lost`, `push` (the stake goes back) or `stands` (not decided yet)."""
-        return self.payoff.result
-
-    @property
-    def odds(self) -> Fraction:
-        """Prize for one unit staked, to one, before commission; 0 unless won."""
-        return self.payoff.odds
-
-    @property
-    def prize_exact(self) -> Fraction:
-        """Stake × odds, in minor units."""
-        return self.payoff.odds * self.wager.stake
-
-    @property
-    def breakage(self) -> MinorUnits:
-        """What flooring leaves with the house, booked apart from its win."""
-        return self.prize - self.commission - self.net_prize
-
-    @property
-    def returned(self) -> MinorUnits:
-        """What leaves the table: stake and net prize of a winner, the stake of a push; 0 if lost or undecided."""
-        return 0 if self.payoff.result in (LOST, STANDS) else self.wager.stake + self.net_prize
-
-    @property
-    def net(self) -> int:
-        """What the player gained (or, below zero, lost)."""
-        return 0 if self.payoff.result == STANDS else self.returned - self.wager.stake
-
-    @property
-    def cite(self) -> str:
-        """Order, article and item that decided: `30/2003 art. 6(1), 7(1)`."""
-        return self.payoff.cite
+from ledger.rules.resolutions import Resolution, Wager
+from ledger.rules.throws import settle_throws
 
 
 def settle(
-    regulation: Regulation, outcome: Outcome, wagers: Iterable[Wager], *, payable_unit: MinorUnits = 1
+    regulation: Regulation,
+    outcome: Outcome,
+    wagers: Iterable[Wager],
+    *,
+    payable_unit: MinorUnits = 1,
+    state: State | None = None,
 ) -> list[Resolution]:
     """Resolve every bet: losers first, then winners and pushes in the regulation's order of payment.
 
     Within one place of that order, and among the losers, bets keep the order in which they were placed. One rounding per bet: the
     net prize is floored to `payable_unit` minor units. Raises ValueError where bets, outcome and regulation do not belong
     together.
+
+    Craps: `state` is where the round stood before the throws of the outcome, `wagers` are the bets on the table; without a state
+    the throws begin a round (see `ledger.rules.throws`). Bets that are not decided come last and stand.
     """
     if outcome.game != regulation.game:
         raise ValueError(f"an outcome of {outcome.game} settles no bet of {regulation.game}")
     if payable_unit < 1:
         raise ValueError(f"the payable unit is at least one minor unit, not {payable_unit}")
-    index = outcome.slot
+    if outcome.throws:
+        placed = list(wagers)
+        for wager in placed:
+            _check(regulation, wager)
+        return settle_throws(outcome, placed, state, payable_unit)
+    slot = outcome.slot
     new = tuple.__new__
     lost: list[Resolution] = []
     paid: list[list[Resolution]] = [[] for _ in range(max(1, len(regulation.payment_order)))]
@@ -90,7 +46,7 @@ def settle(
         _, spot, stake = wager
         if spot.regulation is not regulation or type(stake) is not int or stake < 1:
             _check(regulation, wager)
-        payoff = spot.pays[index]
+        payoff = spot.pays[slot]
         if payoff.odds_num:
             # new() is Resolution(...) without the call of a Python function: a bet costs a third less.
             paid[payoff.rank].append(
@@ -105,7 +61,7 @@ def settle(
                     ),
                 )
             )
-        elif payoff.result is LOST:
+        elif payoff.lost:
             lost.append(new(Resolution, (wager, payoff, 0, 0, 0)))
         else:
             paid[payoff.rank].append(new(Resolution, (wager, payoff, 0, 0, 0)))

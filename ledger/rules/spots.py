@@ -28,6 +28,7 @@ class Payoff:
         "com_num",
         "commission",
         "ground",
+        "lost",
         "moves_to",
         "net",
         "net_den",
@@ -42,6 +43,7 @@ class Payoff:
     def __init__(self, spot: Spot, decision: Decision, rank: int) -> None:
         regulation, chance = spot.regulation, spot.chance
         self.result = decision.result
+        self.lost = decision.result == LOST
         self.case = decision.case
         self.ground = decision.ground
         self.rank = rank
@@ -80,7 +82,7 @@ class Spot:
         self.travelled = False
         """Craps: the spot is where a come bet has gone, and cannot be bet."""
         self.pays: tuple[Payoff, ...] = ()
-        """What each outcome of a single-outcome game pays, by `Outcome.slot`."""
+        """What each outcome pays, by `Outcome.slot`; for craps, for each phase (no point, then each point) in turn."""
         self._edge: Fraction | None = None
 
     @property
@@ -123,6 +125,7 @@ def make_spots(regulation: Regulation) -> tuple[dict[str, Spot], dict[str, Spot]
         for table, selections in ((spots, kernel.selections(chance).by_text), (in_play, kernel.travelled(chance))):
             for selection, numbers in selections.items():
                 spot = Spot(regulation, chance, selection, kernel.covered(chance, numbers))
+                spot.travelled = table is in_play
                 spot.pays = _payoffs(spot, ranks.get(chance.code, 0))
                 table[spot.text] = spot
     return spots, in_play
@@ -133,11 +136,12 @@ def _payoffs(spot: Spot, rank: int) -> tuple[Payoff, ...]:
     kernel = spot.regulation.kernel
     known: dict[Decision, Payoff] = {}
     pays = []
-    for outcome in kernel.outcomes():
-        decision = kernel.decide(spot.chance, spot.numbers, outcome)
-        if decision not in known:
-            known[decision] = Payoff(spot, decision, rank)
-        pays.append(known[decision])
+    for phase in kernel.phases:
+        for outcome in kernel.outcomes():
+            decision = kernel.decide(spot.chance, spot.numbers, outcome, phase)
+            if decision not in known:
+                known[decision] = Payoff(spot, decision, rank)
+            pays.append(known[decision])
     return tuple(pays)
 
 

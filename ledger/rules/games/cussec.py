@@ -71,7 +71,7 @@ class Cussec(Kernel):
             raw, "these are not three dice", self.outcome_help, self.regulation.cite(self.regulation.articles["result"])
         )
 
-    def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome) -> Decision:
+    def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome, phase: int = 0) -> Decision:
         dice = outcome.values
         total = sum(dice)
         alike = len(set(dice)) == 1

@@ -79,7 +79,7 @@ class Fantan(Kernel):
             raw, "this is not a count of buttons", self.outcome_help, self.regulation.cite(self.regulation.articles["result"])
         )
 
-    def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome) -> Decision:
+    def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome, phase: int = 0) -> Decision:
         number = outcome.values[0]
         winners = numbers[: _WINNERS[chance.code]]
         if number in winners:

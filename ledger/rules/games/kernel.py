@@ -57,6 +57,8 @@ class Kernel:
     """The further articles that its decisions name."""
     numbered: ClassVar[Mapping[str, str]] = {}
     """Chances whose numbers stand in the data: code → `numbers` (one set), `named` (sets by name) or `listed` (sets)."""
+    phases: ClassVar[tuple[int, ...]] = (0,)
+    """The states of a round on which decisions depend: one, but for craps (no point, and each point)."""
     outcome_help: ClassVar[str]
     """How an outcome is written, for refusals."""
 
@@ -87,6 +89,6 @@ class Kernel:
         """The outcome that a terminal or a person wrote, or a refusal (LGR-0406)."""
         raise NotImplementedError
 
-    def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome) -> Decision:
-        """What an outcome does to a selection."""
+    def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome, phase: int = 0) -> Decision:
+        """What an outcome does to a selection, in a phase of the round where the game has several."""
         raise NotImplementedError
