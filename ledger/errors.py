@@ -51,6 +51,18 @@ CODES: dict[str, Code] = {
     # 03: retries and terminals
     "LGR-0301": Code("This event id was used for another body", 422),
     "LGR-0302": Code("The same event is being recorded at this moment", 409, retryable=True),
+    # 04: rules
+    "LGR-0401": Code("No regulation was in effect", 422),
+    "LGR-0402": Code("Unknown regulation", 422),
+    "LGR-0403": Code("No rule text for this bet", 422),
+    "LGR-0404": Code("Unknown chance", 422),
+    "LGR-0405": Code("Not a bet in bet notation", 422),
+    "LGR-0406": Code("Not an outcome of this game", 422),
+    "LGR-0407": Code("The regulation's data are not valid", 500),
+    "LGR-0408": Code("The bet is not open at this moment of the game", 422),
+    "LGR-0409": Code("The outcome does not decide the bet", 422),
+    "LGR-0410": Code("Not a moment for which rules can be looked up", 422),
+    "LGR-0412": Code("Not a legal selection of this chance", 422),
     # 05: the store
     "LGR-0501": Code("The database cannot be reached", 503, retryable=True),
     "LGR-0502": Code("The database has an older schema", 503),
@@ -79,14 +91,15 @@ CODES: dict[str, Code] = {
     "LGR-0711": Code("The address cannot be listened on", 500),
     "LGR-0712": Code("The service has no keys yet, so it stays on this machine", 500),
 }
-"""Every code with its meaning; the rules core adds its own (04) in `ledger.rules`."""
+"""Every code with its meaning."""
 
 
 class Refusal(Exception):
     """An input was refused; nothing of it was stored as an event.
 
     `code` is a key of `CODES`; `detail` says what is wrong in one sentence; `field` names the part of the input (a dotted path),
-    `value` shows it as the user wrote it; `help` says what to do; `cite` names order, article and item where a rule refused.
+    `value` shows it as the user wrote it and `span` the part of it that is wrong (from, to); `help` says what to do; `cite` names
+    order, article and item where a rule refused.
     """
 
     def __init__(
@@ -98,6 +111,7 @@ class Refusal(Exception):
         value: object = None,
         help: str | None = None,
         cite: str | None = None,
+        span: tuple[int, int] | None = None,
     ) -> None:
         self.code = code
         self.detail = _plain(detail)
@@ -106,6 +120,7 @@ class Refusal(Exception):
         self.value = None if value is None else _shown(value)
         self.help = help
         self.cite = cite
+        self.span = span
 
     @property
     def meaning(self) -> Code:
@@ -118,7 +133,11 @@ class Refusal(Exception):
         """The refusal as a person reads it: one line of what, then the input, the rule and the way out."""
         lines = [f"error[{self.code}]: {self.detail}"]
         if self.value is not None:
-            lines.append(f"  {self.field or 'input'}: {self.value}")
+            label = f"  {self.field or 'input'}: "
+            lines.append(label + self.value)
+            if self.span is not None and self.value.isprintable():
+                start, end = self.span
+                lines.append(" " * (len(label) + _width(self.value[:start])) + "^" * max(1, _width(self.value[start:end])))
         if self.cite:
             lines.append(f"  rule: {self.cite}")
         if self.help:
@@ -127,6 +146,15 @@ class Refusal(Exception):
 
 
 _SHOWN_LIMIT = 200
+
+
+def _width(text: str) -> int:
+    """Terminal columns: full-width characters take two."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width  # only a refusal of such text needs it
+
+    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def _shown(value: object) -> str:

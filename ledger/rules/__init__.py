@@ -1,0 +1,44 @@
+"""The rules core: regulations as data, game kernels, settlement, explanation and exposure.
+
+Pure functions and data: no clock, no database. The only files read are the regulations in `seeds/regulations`, once a process.
+
+    >>> roulette = regulation("30/2003")
+    >>> bet = Wager("b1", roulette.spot("split:20-17"), 100_00)
+    >>> [paid] = settle(roulette, roulette.outcome("17"), [bet])
+    >>> paid.result, paid.prize, paid.returned, paid.cite
+    ('won', 170000, 180000, '30/2003 art. 6(2), 7(2)')
+"""
+
+from __future__ import annotations
+
+from ledger.rules.analysis import Analysis, analyse
+from ledger.rules.model import Assumption, Chance, Commission, Name, Void
+from ledger.rules.outcomes import Outcome
+from ledger.rules.register import MACAU, Applied, assumptions, regulation, regulation_for, regulations
+from ledger.rules.regulation import Regulation
+from ledger.rules.resolutions import Resolution, Wager
+from ledger.rules.settlement import settle
+from ledger.rules.spots import Payoff, Spot
+
+__all__ = [
+    "MACAU",
+    "Analysis",
+    "Applied",
+    "Assumption",
+    "Chance",
+    "Commission",
+    "Name",
+    "Outcome",
+    "Payoff",
+    "Regulation",
+    "Resolution",
+    "Spot",
+    "Void",
+    "Wager",
+    "analyse",
+    "assumptions",
+    "regulation",
+    "regulation_for",
+    "regulations",
+    "settle",
+]
