@@ -82,6 +82,7 @@ CODES: dict[str, Code] = {
     "LGR-0516": Code("The connection settings are not valid", 503),
     "LGR-0517": Code("The database's role lacks a right", 503),
     "LGR-0518": Code("The read side has not caught up", 503, retryable=True),
+    "LGR-0519": Code("Only the embedded Postgres is started and stopped here", 409),
     # 06: the property's configuration
     "LGR-0601": Code("No property is configured", 409),
     "LGR-0602": Code("Unknown table", 422),

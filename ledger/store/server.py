@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import psycopg
-from psycopg import conninfo
+from psycopg import conninfo, pq
 
 from ledger.errors import Refusal
 
@@ -71,7 +71,7 @@ def named() -> Server | None:
         return Server(_bounded(dsn), "LEDGER_DSN")
     for name in NAMING:
         if os.environ.get(name):
-            return Server(_bounded(""), name)
+            return Server(_bounded(_of_libpq()), name)
     return None
 
 
@@ -106,8 +106,8 @@ def connect(dsn: str, **options: Any) -> psycopg.Connection[tuple[Any, ...]]:
         return psycopg.connect(dsn, **options)
     except psycopg.OperationalError as error:
         raise unreachable(dsn, error) from error
-    except (psycopg.ProgrammingError, ValueError) as error:
-        raise _senseless() from error
+    except (psycopg.ProgrammingError, ValueError):
+        raise _senseless() from None
 
 
 @contextmanager
@@ -133,7 +133,7 @@ def session(dsn: str) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
 
 def unreachable(dsn: str, error: psycopg.Error) -> Refusal:
     """The refusal for a server that does not answer, or answers no longer. Shows where, never the password."""
-    reason = str(error).strip() or type(error).__name__
+    reason = " ".join(str(error).split()) or type(error).__name__
     secrets = [text for name, text in _parsed(dsn).items() if _secret(name)] + [os.environ.get("PGPASSWORD")]
     for secret in filter(None, secrets):
         reason = reason.replace(str(secret), "***")
@@ -164,6 +164,13 @@ def _secret(name: str) -> bool:
     return name.endswith(("password", "secret"))  # password, sslpassword, oauth_client_secret
 
 
+def _of_libpq() -> str:
+    """What libpq's variables and its service file say, written out so that people see where it leads; secrets stay there."""
+    said = {option.keyword.decode(): option.val for option in pq.Conninfo.get_defaults()}
+    chosen = {name: said[name] for name in ("host", "hostaddr", "port", "user", "dbname")}
+    return conninfo.make_conninfo("", **{name: text.decode() for name, text in chosen.items() if text})
+
+
 def _bounded(dsn: str) -> str:
     parts = _parsed(dsn)
     if "connect_timeout" not in parts and not os.environ.get("PGCONNECT_TIMEOUT"):
@@ -174,12 +181,12 @@ def _bounded(dsn: str) -> str:
 def _parsed(dsn: str) -> dict[str, Any]:
     try:
         return dict(conninfo.conninfo_to_dict(dsn))
-    except psycopg.ProgrammingError as error:
-        raise _senseless() from error
+    except psycopg.ProgrammingError:
+        raise _senseless() from None
 
 
 def _senseless() -> Refusal:
-    # The database's own words would repeat the settings, and a password may be among them.
+    # libpq's own words would repeat the settings, and a password may be among them; so they are not even chained.
     return Refusal(
         "LGR-0516",
         "the settings of the database connection cannot be read; they are not shown, for there may be a password in them",

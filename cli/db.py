@@ -1,0 +1,195 @@
+"""`roundledger db`: the database. Its schema is made and migrated here and nowhere else."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from ledger.store.embedded import EmbeddedPostgres
+
+
+def _examples(*lines: str, exits: str) -> str:
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines) + f"\n\nExit codes: {exits}"
+
+
+def _json(value: dict[str, Any]) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _shown(value: object) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else "-" if value is None else str(value)
+
+
+as_json = click.option("--json", "form", flag_value="json", help="Print JSON.")
+
+
+@click.group()
+def db() -> None:
+    """Make, migrate and look at the database.
+
+    Which one: LEDGER_DSN, else libpq's own PGHOST, PGHOSTADDR, PGSERVICE or PGDATABASE, else an embedded Postgres in
+    LEDGER_DATA_DIR (by default this user's data directory). The embedded one runs while any roundledger uses it; the last one out
+    stops it.
+    """
+
+
+@db.command(
+    epilog=_examples(
+        "roundledger db init",
+        "LEDGER_DSN=postgresql://ledger@db.example/ledger roundledger db init",
+        exits="0 the schema is current, 2 it could not be done.",
+    )
+)
+@as_json
+def init(form: str | None) -> None:
+    """Make the schema, or bring it up to this program's version.
+
+    Safe to repeat, and safe when several do it at once. Nothing else ever changes the schema: a service that finds an older one
+    refuses to start.
+    """
+    from ledger.store import migrate
+    from ledger.store.server import server
+
+    with server() as found:
+        applied = migrate.init(found.dsn)
+    if form:
+        names = [f"{one.version:04}_{one.name}" for one in applied]
+        _json({"origin": found.origin, "schema": migrate.LATEST, "applied": names})
+        return
+    for one in applied:
+        click.echo(f"applied {one.version:04}_{one.name}")
+    click.echo(f"schema version {migrate.LATEST}, " + ("made now" if applied else "was current already") + f" ({found.origin})")
+
+
+@db.command(
+    epilog=_examples(
+        "roundledger db status",
+        "roundledger db status --json",
+        exits="0 runs with the current schema, 1 does not run or has another schema, 2 could not look.",
+    )
+)
+@as_json
+@click.pass_context
+def status(context: click.Context, form: str | None) -> None:
+    """Say which database is used, whether it runs, and its schema's version. Starts and changes nothing."""
+    from ledger.store import migrate, server
+
+    found = server.named()
+    told: dict[str, Any]
+    if found is not None:
+        told = {"origin": found.origin, "state": "running"}
+        dsn: str | None = found.dsn
+    else:
+        cluster = server.embedded()
+        seen = cluster.status()
+        told = {"origin": "embedded", "state": seen.state, "directory": str(seen.directory), "log": str(seen.log)}
+        told |= {"pid": seen.pid, "kept": seen.kept, "used": seen.used}
+        dsn = cluster.conninfo() if seen.state == "running" else None
+    if dsn is not None:
+        with server.session(dsn) as connection:
+            told |= {"url": server.url(dsn), "server_version": connection.info.parameter_status("server_version")}
+        told["schema"] = migrate.current(dsn)
+    told["schema_needed"] = migrate.LATEST
+    if form:
+        _json(told)
+    else:
+        for name, value in told.items():
+            click.echo(f"{name.replace('_', ' ')}:".ljust(16) + _shown(value))
+        if told["state"] == "running" and told["schema"] < migrate.LATEST:
+            click.echo("type: roundledger db init", err=True)
+    context.exit(0 if told["state"] == "running" and told["schema"] == migrate.LATEST else 1)
+
+
+@db.command(
+    epilog=_examples(
+        "roundledger db start",
+        'roundledger db start && psql "$(roundledger db psql-url)"',
+        exits="0 it runs, 2 it could not be done.",
+    )
+)
+@as_json
+def start(form: str | None) -> None:
+    """Start the embedded Postgres and keep it running for other tools until `db stop`.
+
+    roundledger itself needs no such start. A crash or a reboot ends the keeping as well.
+    """
+    from ledger.store import server
+
+    cluster = _own_cluster()
+    cluster.start()
+    url = server.url(cluster.conninfo())
+    if form:
+        _json({"state": "running", "kept": True, "url": url})
+    else:
+        click.echo(f"running until 'roundledger db stop': {url}")
+
+
+@db.command(
+    epilog=_examples(
+        "roundledger db stop",
+        "roundledger db stop --now",
+        exits="0 does not run any more, 1 runs on because it is in use, 2 it could not be done.",
+    )
+)
+@click.option("--now", is_flag=True, help="Stop even while a roundledger uses it; that one loses its connections.")
+@as_json
+@click.pass_context
+def stop(context: click.Context, now: bool, form: str | None) -> None:
+    """End what `db start` began: stop the embedded Postgres, unless a roundledger still uses it.
+
+    In that case it stops with the last of them.
+    """
+    stopped = _own_cluster().stop(now=now)
+    if form:
+        _json({"state": "stopped" if stopped else "running", "kept": False})
+    else:
+        click.echo("stopped" if stopped else "in use, or still stopping: it ends with the last roundledger that uses it")
+    context.exit(0 if stopped else 1)
+
+
+@db.command(
+    "psql-url",
+    epilog=_examples(
+        'psql "$(roundledger db psql-url)"',
+        exits="0 printed, 1 printed, but the embedded Postgres does not run, 2 it could not be done.",
+    ),
+)
+@as_json
+@click.pass_context
+def psql_url(context: click.Context, form: str | None) -> None:
+    """Print the database's URL for psql and other tools; never with a password (PGPASSWORD and PGPASSFILE give one)."""
+    from ledger.store import server
+
+    found = server.named()
+    running = True
+    if found is None:
+        cluster = server.embedded()
+        running = cluster.status().state == "running"
+        found = server.Server(cluster.conninfo(), "embedded")
+    url = server.url(found.dsn)
+    if form:
+        _json({"url": url, "origin": found.origin, "running": running if found.origin == "embedded" else None})
+    else:
+        click.echo(url)
+        if not running:
+            click.echo("it does not run; type: roundledger db start", err=True)
+    context.exit(0 if running else 1)
+
+
+def _own_cluster() -> EmbeddedPostgres:
+    from ledger.errors import Refusal
+    from ledger.store import server
+
+    found = server.named()
+    if found is not None:
+        raise Refusal(
+            "LGR-0519",
+            "a server of your own is named, and roundledger starts and stops only the embedded one",
+            field=found.origin,
+            value=server.url(found.dsn),
+            help=f"unset {found.origin} to use the embedded Postgres, or start and stop yours with its own tools",
+        )
+    return server.embedded()

@@ -1,0 +1,134 @@
+"""The schema's versions: made once by many, refused where they differ, and never changed but by `init`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import conninfo
+
+from ledger.errors import Refusal
+from ledger.store import migrate
+
+INIT = "import sys; from ledger.store import migrate; print(len(migrate.init(sys.argv[1])))"
+
+
+def execute(dsn: str, sql: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        cursor = connection.execute(sql.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
+def add(monkeypatch: pytest.MonkeyPatch, migration: migrate.Migration) -> None:
+    """As if the program were a version younger."""
+    ours = (*migrate.migrations(), migration)
+    monkeypatch.setattr(migrate, "migrations", lambda: ours)
+    monkeypatch.setattr(migrate, "LATEST", migration.version)
+
+
+def test_init_makes_the_schema_once(bare_dsn: str) -> None:
+    assert migrate.current(bare_dsn) == 0
+    assert [one.version for one in migrate.init(bare_dsn)] == list(range(1, migrate.LATEST + 1))
+    assert migrate.current(bare_dsn) == migrate.LATEST
+    assert migrate.init(bare_dsn) == []
+    migrate.require_current(bare_dsn)
+    recorded = execute(
+        bare_dsn, "SELECT version, name, checksum, applied_at <= now() FROM ledger.schema_version ORDER BY version"
+    )
+    assert recorded == [(one.version, one.name, one.checksum, True) for one in migrate.migrations()]
+
+
+def test_eight_processes_make_it_at_once(bare_dsn: str) -> None:
+    command = [sys.executable, "-c", INIT, bare_dsn]
+    crowd = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(8)]
+    said = [process.communicate(timeout=60) for process in crowd]
+    assert [process.returncode for process in crowd] == [0] * 8, said
+    assert sum(int(out) for out, _ in said) == migrate.LATEST, "each migration is applied by exactly one"
+    migrate.require_current(bare_dsn)
+
+
+def test_a_database_without_a_schema_is_refused_with_what_to_type(bare_dsn: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        migrate.require_current(bare_dsn)
+    assert refused.value.code == "LGR-0502"
+    assert "roundledger db init" in str(refused.value.help)
+    assert migrate.current(bare_dsn) == 0, "it was looked at, not migrated"
+
+
+def test_an_older_schema_is_refused_and_left_alone(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    coming = migrate.Migration(migrate.LATEST + 1, "coming", "CREATE TABLE ledger.coming ()")
+    add(monkeypatch, coming)
+    with pytest.raises(Refusal) as refused:
+        migrate.require_current(dsn)
+    assert refused.value.code == "LGR-0502"
+    assert f"{coming.version - 1}, and this program needs {coming.version}" in refused.value.detail
+    assert "roundledger db init" in str(refused.value.help)
+    assert execute(dsn, "SELECT to_regclass('ledger.coming')") == [(None,)]
+    assert migrate.init(dsn) == [coming]
+    migrate.require_current(dsn)
+
+
+def test_a_newer_schema_is_refused(dsn: str) -> None:
+    execute(dsn, f"INSERT INTO ledger.schema_version (version, name, checksum) VALUES ({migrate.LATEST + 1}, 'later', '')")
+    for act in (migrate.require_current, migrate.init):
+        with pytest.raises(Refusal, match="LGR-0510"):
+            act(dsn)
+
+
+@pytest.mark.parametrize("change", ["SET checksum = repeat('0', 64)", "SET name = 'other'"])
+def test_a_changed_migration_is_refused(dsn: str, change: str) -> None:
+    execute(dsn, f"UPDATE ledger.schema_version {change} WHERE version = 1")
+    for act in (migrate.require_current, migrate.init):
+        with pytest.raises(Refusal, match="LGR-0511"):
+            act(dsn)
+
+
+def test_a_failing_migration_leaves_nothing(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = migrate.Migration(migrate.LATEST + 1, "broken", "CREATE TABLE ledger.half (); SELECT 1/0")
+    add(monkeypatch, broken)
+    with pytest.raises(Refusal, match=r"LGR-0512.*division by zero"):
+        migrate.init(dsn)
+    assert execute(dsn, "SELECT to_regclass('ledger.half')") == [(None,)]
+    assert migrate.current(dsn) == broken.version - 1
+
+
+def test_a_database_of_another_encoding_is_refused(server_dsn: str) -> None:
+    execute(server_dsn, "CREATE DATABASE latin ENCODING 'SQL_ASCII' LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0")
+    try:
+        with pytest.raises(Refusal, match="LGR-0515"):
+            migrate.init(conninfo.make_conninfo(server_dsn, dbname="latin"))
+    finally:
+        execute(server_dsn, "DROP DATABASE latin")
+
+
+def test_a_role_without_rights_is_refused_by_name(bare_dsn: str, dsn: str, server_dsn: str) -> None:
+    execute(server_dsn, "DO $$ BEGIN CREATE ROLE guest; EXCEPTION WHEN duplicate_object THEN NULL; END $$")
+    as_guest = {"options": "-c role=guest"}
+    with pytest.raises(Refusal, match=r"LGR-0517.*permission denied"):
+        migrate.init(conninfo.make_conninfo(bare_dsn, **as_guest))
+    with pytest.raises(Refusal, match=r"LGR-0517.*permission denied"):
+        migrate.require_current(conninfo.make_conninfo(dsn, **as_guest))
+
+
+def test_every_table_and_view_says_what_it_is(dsn: str) -> None:
+    mute = execute(
+        dsn,
+        "SELECT c.oid::regclass FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE n.nspname = 'ledger' AND c.relkind IN ('r', 'v', 'p') AND obj_description(c.oid, 'pg_class') IS NULL",
+    )
+    assert mute == []
+
+
+CHANGES = ("UPDATE ledger.events SET topic = ''", "DELETE FROM ledger.events", "TRUNCATE ledger.events CASCADE")
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_log_refuses_every_change(dsn: str, change: str) -> None:
+    columns = "originator_id, originator_version, topic, state"
+    execute(dsn, f"INSERT INTO ledger.events ({columns}) VALUES (gen_random_uuid(), 1, 't', '{{}}')")
+    with pytest.raises(psycopg.Error):
+        execute(dsn, change)
+    assert execute(dsn, "SELECT topic, body FROM ledger.log") == [("t", {})]
