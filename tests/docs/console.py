@@ -1,0 +1,143 @@
+"""Runs the `console` blocks of a document, so that what a reader is told to type is known to work.
+
+    ```console
+    $ roundledger rounds show nonsense
+    error[LGR-0108]: …
+    [2]
+    ```
+
+A line that begins with `$ ` is a command, given to bash; one that begins with `> ` goes on with it. The lines below it are what
+it prints, stdout and stderr together, where `…` stands for anything, on one line or alone for any number of lines; with no lines
+below, only the exit code is looked at. A last line `[2]` is the exit code, which is otherwise 0.
+
+The blocks of one document run in order, in the clone, with one empty HOME. A block that cannot run here is preceded by a comment
+`<!-- not run: the reason -->`, and nothing else is left out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+TIME_LIMIT = 120
+"""Seconds for one command."""
+
+_FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<language>\w*)\s*$")
+_REASON = re.compile(r"^<!-- not run: (?P<reason>.+) -->$")
+_EXIT = re.compile(r"^\[(?P<code>\d+)\]$")
+
+
+class Command(NamedTuple):
+    """One command of a document, and what the document says of it."""
+
+    line: int
+    text: str
+    shown: list[str]
+    code: int
+
+
+class Block(NamedTuple):
+    """One `console` block; `reason` says why it is not run."""
+
+    line: int
+    commands: list[Command]
+    reason: str | None
+
+
+def blocks(document: str) -> list[Block]:
+    """The `console` blocks of a Markdown text. A block that begins with anything but a command is an error of the document."""
+    found = []
+    reason: str | None = None
+    lines = document.splitlines()
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        number += 1
+        if comment := _REASON.match(line.strip()):
+            reason = comment["reason"]
+        elif fence := _FENCE.match(line):
+            first = number
+            while number < len(lines) and lines[number].strip() != fence["ticks"]:
+                number += 1
+            if fence["language"] == "console":
+                body = [text.removeprefix(fence["indent"]) for text in lines[first:number]]
+                found.append(Block(first, _commands(body, first + 1), reason))
+            number += 1
+            reason = None
+        elif line.strip():
+            reason = None
+    return found
+
+
+def _commands(body: list[str], first: int) -> list[Command]:
+    found: list[Command] = []
+    for number, line in enumerate(body, first):
+        if line.startswith("$ "):
+            found.append(Command(number, line[2:], [], 0))
+        elif not found:
+            raise ValueError(f"line {number}: a console block begins with a command, '$ …'")
+        elif line.startswith("> ") and not found[-1].shown:
+            found[-1] = found[-1]._replace(text=f"{found[-1].text}\n{line[2:]}")
+        elif code := _EXIT.match(line):
+            found[-1] = found[-1]._replace(code=int(code["code"]))
+        else:
+            found[-1].shown.append(line)
+    return found
+
+
+def agrees(shown: list[str], printed: str) -> bool:
+    """Whether `printed` is what the document shows; spaces at the ends of lines do not count."""
+    pattern = "".join(r"(?:.*\n)*?" if line.strip() == "…" else _line_pattern(line) for line in shown)
+    return re.fullmatch(pattern, "".join(f"{line.rstrip()}\n" for line in printed.splitlines())) is not None
+
+
+def _line_pattern(line: str) -> str:
+    return ".*".join(re.escape(part) for part in line.rstrip().split("…")) + "\n"
+
+
+def run(document: Path, home: Path) -> list[str]:
+    """Run every block of `document` that is to be run; what did not come out as shown, in words."""
+    return [
+        fault
+        for block in blocks(document.read_text("utf-8"))
+        if block.reason is None
+        for command in block.commands
+        if (fault := _run(command, document, home))
+    ]
+
+
+def _run(command: Command, document: Path, home: Path) -> str | None:
+    name = f"{document.name}:{command.line}: $ {command.text}"
+    with subprocess.Popen(
+        ["bash", "-c", command.text],
+        cwd=ROOT,
+        env=_newcomer(home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            printed, _ = process.communicate(timeout=TIME_LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return f"{name}\n  did not end within {TIME_LIMIT} s"
+    if process.returncode != command.code:
+        return f"{name}\n  exited {process.returncode}, not {command.code}, and printed:\n{printed}"
+    if command.shown and not agrees(command.shown, printed):
+        return f"{name}\n  printed:\n{printed}"
+    return None
+
+
+def _newcomer(home: Path) -> dict[str, str]:
+    """The environment of somebody who has just cloned the project: nothing set, the program on PATH."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), "/usr/bin", "/bin"])
+    kept = {name: os.environ[name] for name in ("TMPDIR",) if name in os.environ}
+    return {"HOME": str(home), "PATH": path, "LANG": "C.UTF-8", "COLUMNS": "130", "NO_COLOR": "1", **kept}
