@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 import logging
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
@@ -74,6 +75,25 @@ def resume(conn: Connection, schema: str = "projection") -> list[str]:
             "WHERE stopped_at IS NOT NULL RETURNING name"
         )
         return sorted(name for (name,) in cursor)
+
+
+def wait_for(conn: Connection, position: int, timeout: float, schema: str = "projection") -> bool:
+    """Waits until every projection has folded the log up to `position` or has stopped; False after `timeout` seconds.
+
+    Somebody else has to drive them: a Runner, here or in another process.
+    """
+    there = sql.SQL("SELECT count(*) FROM {} WHERE position >= %s OR stopped_at IS NOT NULL").format(
+        sql.Identifier(schema, "positions")
+    )
+    deadline = time.monotonic() + timeout
+    while True:
+        row = conn.execute(there, (position,)).fetchone()
+        assert row is not None
+        if row[0] >= len(PROJECTIONS):
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
 
 
 class _Follower:

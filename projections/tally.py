@@ -43,6 +43,11 @@ class Line(msgspec.Struct):
     commission: int = 0
     breakage: int = 0
 
+    def __iadd__(self, other: Line) -> Line:
+        for field in self.__struct_fields__:
+            setattr(self, field, getattr(self, field) + getattr(other, field))
+        return self
+
 
 class Tally(NamedTuple):
     """What a run of events adds."""
