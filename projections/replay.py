@@ -1,0 +1,224 @@
+"""The proof of the read side: the whole log folded afresh, and compared with the live tables byte for byte.
+
+The copy is made of temporary tables, which no other session sees and which vanish with the session however it ends, so nothing is
+left behind by a replay that is killed. The live tables are read in one snapshot, at the positions where it finds them; the log is
+folded to the same positions while terminals and runners go on. Nothing is appended to the log, nothing live is written.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import zip_longest
+from typing import Any
+
+import msgspec
+import psycopg
+from psycopg import sql
+
+from ledger.store import log
+from projections.runner import BATCH, catch_up, wait_for
+from projections.tables import PROJECTIONS, Projection
+
+Connection = psycopg.Connection[Any]
+Progress = Callable[[int, int], None]
+"""Called with (events folded so far, last position to fold); both counted over all projections."""
+
+_SCRATCH = "pg_temp"
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """The first place where the live tables and the replay differ."""
+
+    table: str
+    key: dict[str, str | None]
+    """The row's primary key."""
+    column: str | None
+    """Null where the whole row is on one side only."""
+    live: str | None
+    """The value as Postgres prints it; null where it is null, or the row is missing."""
+    replayed: str | None
+
+    def __str__(self) -> str:
+        where = f"{self.table} {', '.join(f'{name}={value}' for name, value in self.key.items())}"
+        if self.column is None:
+            return f"{where}: the row is only in the {'live table' if self.replayed is None else 'replay'}"
+        return f"{where}: {self.column} is {self.live} in the live table, {self.replayed} in the replay"
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """What a replay found."""
+
+    equal: bool
+    difference: Difference | None
+    positions: dict[str, str]
+    """Up to which position each projection was compared."""
+    behind: str
+    """How many positions of the log, at the start, the live tables had not come to: not compared. "0" when all was."""
+    stopped: dict[str, str]
+    """Projections whose live tables stand still at an event that they cannot fold, with the reason."""
+    events: int
+    """Events of the log that were folded."""
+    rows: dict[str, int]
+    """Rows compared, by table."""
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Events a second, folded by every projection and compared."""
+        return self.events / self.seconds if self.seconds else 0.0
+
+
+def replay(dsn: str, progress: Progress | None = None, *, wait: float = 5.0) -> Comparison:
+    """Folds the log afresh and compares with the live tables, table by table, up to where the live tables are.
+
+    First waits up to `wait` seconds for them to come to the log's end. Raises psycopg.Error where the database cannot be used,
+    and Refusal LGR-0505 where an old transaction keeps the log's end open.
+    """
+    started = time.monotonic()
+    with _session(dsn) as live, _session(dsn) as scratch:
+        head = log.head(live)
+        wait_for(live, head, wait)
+        with live.transaction():
+            live.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            live.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+            reached, stopped = _positions(live)
+            _make_copies(scratch)
+            events = _fold(scratch, reached, progress)
+            rows: dict[str, int] = {}
+            difference = _stops(scratch, reached) or _compare(live, scratch, rows)
+    return Comparison(
+        equal=difference is None,
+        difference=difference,
+        positions={name: str(position) for name, position in reached.items()},
+        behind=str(max(0, head - min(reached.values()))),
+        stopped=stopped,
+        events=events,
+        rows=rows,
+        seconds=time.monotonic() - started,
+    )
+
+
+@contextmanager
+def _session(dsn: str) -> Iterator[Connection]:
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        # Both sides have to print dates and times alike. The copies are written once and read once, by this session alone.
+        conn.execute("SET TimeZone = 'UTC'")
+        conn.execute("SET DateStyle = 'ISO'")
+        conn.execute("SET temp_buffers = '64MB'")
+        yield conn
+
+
+def _positions(live: Connection) -> tuple[dict[str, int], dict[str, str]]:
+    """Where the live tables of each projection are, and which stand still, with the reason."""
+    rows = live.execute("SELECT name, position, stop_reason FROM projection.positions").fetchall()
+    at = {name: position for name, position, _ in rows}
+    reached = {projection.name: at.get(projection.name, 0) for projection in PROJECTIONS}
+    return reached, {name: reason for name, _, reason in sorted(rows) if reason is not None}
+
+
+def _make_copies(scratch: Connection) -> None:
+    for table in ("positions", *(table for projection in PROJECTIONS for table in projection.tables)):
+        scratch.execute(sql.SQL("CREATE TEMPORARY TABLE {0} (LIKE projection.{0} INCLUDING ALL)").format(sql.Identifier(table)))
+
+
+def _fold(scratch: Connection, reached: dict[str, int], progress: Progress | None) -> int:
+    """Folds each projection up to where its live tables are; how many events the furthest one folded."""
+    passed = {projection.name: 0 for projection in PROJECTIONS}
+    going: list[Projection] = list(PROJECTIONS)
+    while going:
+        for projection in list(going):
+            count = catch_up(scratch, _SCRATCH, BATCH, upto=reached[projection.name], projections=(projection,))
+            passed[projection.name] += count
+            if not count:
+                going.remove(projection)
+            elif progress is not None:
+                progress(sum(passed.values()), sum(reached.values()))
+    return max(passed.values())
+
+
+def _stops(scratch: Connection, reached: dict[str, int]) -> Difference | None:
+    """A projection that stops where the live one went on: the log or the fold has changed since."""
+    rows = scratch.execute("SELECT name, stopped_by, stop_reason FROM pg_temp.positions ORDER BY name")
+    for name, position, reason in rows:
+        if reason is not None:
+            return Difference(
+                table="positions",
+                key={"name": name},
+                column="position",
+                live=str(reached[name]),
+                replayed=f"stopped at {position}: {reason}",
+            )
+    return None
+
+
+def _compare(live: Connection, scratch: Connection, rows: dict[str, int]) -> Difference | None:
+    """The first difference; `rows` is filled with how many rows were compared."""
+    for projection in PROJECTIONS:
+        for table in projection.tables:
+            columns, types, key = _shape(live, table)
+            ours, theirs = _rows(live, "projection", table, columns, key), _rows(scratch, _SCRATCH, table, columns, key)
+            rows[table] = 0
+            for row, fresh in zip_longest(ours, theirs):
+                if row != fresh:
+                    return _difference(table, columns, types, key, row, fresh)
+                rows[table] += 1
+    return None
+
+
+Row = tuple[str | None, ...]
+
+
+def _shape(live: Connection, table: str) -> tuple[list[str], list[str], list[str]]:
+    """The table's columns, their types, and the columns of its primary key in the key's order."""
+    columns = live.execute(
+        "SELECT attname, atttypid::regtype::text FROM pg_attribute "
+        "WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
+        (f"projection.{table}",),
+    ).fetchall()
+    key = live.execute(
+        "SELECT a.attname FROM pg_index AS i CROSS JOIN unnest(i.indkey) WITH ORDINALITY AS k(attnum, place) "
+        "JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.attnum "
+        "WHERE i.indrelid = %s::regclass AND i.indisprimary ORDER BY k.place",
+        (f"projection.{table}",),
+    ).fetchall()
+    return [name for name, _ in columns], [type_ for _, type_ in columns], [name for (name,) in key]
+
+
+def _rows(conn: Connection, schema: str, table: str, columns: list[str], key: list[str]) -> Iterator[Row]:
+    """Rows as Postgres prints them, in the order of the primary key."""
+    statement = sql.SQL("COPY (SELECT {} FROM {} ORDER BY {}) TO STDOUT").format(
+        sql.SQL(", ").join(map(sql.Identifier, columns)),
+        sql.Identifier(schema, table),
+        sql.SQL(", ").join(map(sql.Identifier, key)),
+    )
+    with conn.cursor() as cursor, cursor.copy(statement) as copy:
+        yield from copy.rows()
+
+
+def _difference(
+    table: str, columns: list[str], types: list[str], key: list[str], live: Row | None, replayed: Row | None
+) -> Difference:
+    """What the first pair of unequal rows, each the next of its side, says."""
+
+    def ordered(row: Row) -> list[Any]:
+        numbers = ("bigint", "integer", "numeric")
+        fields = {name: (type_, value) for name, type_, value in zip(columns, types, row, strict=True)}
+        return [int(value or 0) if type_ in numbers else value for type_, value in (fields[name] for name in key)]
+
+    def identity(row: Row) -> dict[str, str | None]:
+        fields = dict(zip(columns, row, strict=True))
+        return {name: fields[name] for name in key}
+
+    if live is None or (replayed is not None and ordered(replayed) < ordered(live)):
+        assert replayed is not None
+        return Difference(table=table, key=identity(replayed), column=None, live=None, replayed=_printed(replayed))
+    if replayed is None or ordered(live) < ordered(replayed):
+        return Difference(table=table, key=identity(live), column=None, live=_printed(live), replayed=None)
+    column, ours, fresh = next((name, a, b) for name, a, b in zip(columns, live, replayed, strict=True) if a != b)
+    return Difference(table=table, key=identity(live), column=column, live=ours, replayed=fresh)
+
+
+def _printed(row: Row) -> str:
+    return " | ".join("" if value is None else value for value in row)

@@ -1,0 +1,180 @@
+"""The projections and their tables: each folds a batch of events and writes what changes, in the transaction of its caller.
+
+Tables are named without a schema: the caller's search path says whether the live ones are meant or a copy of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import psycopg
+from psycopg import sql
+
+from ledger.events import (
+    BetPlaced,
+    BettingClosed,
+    Event,
+    OutcomeRecorded,
+    PayoutMade,
+    Recorded,
+    RoundOpened,
+    RoundSettled,
+)
+from projections.fold import Movement, RoundRow, keep_books
+from projections.tally import Heading, Line, count_up
+
+Cursor = psycopg.Cursor[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """A fold with tables of its own. It depends on the log and on no other projection."""
+
+    name: str
+    """Its key in `positions`."""
+    events: frozenset[type[Event]]
+    """What it folds; every other event is passed over, even one that cannot be read."""
+    tables: tuple[str, ...]
+    """The tables that are its own."""
+    apply: Callable[[Cursor, Sequence[Recorded]], None]
+    """Folds the next events into its tables. Raises Contradiction at one that it cannot fold."""
+
+
+def _apply_ledger(cursor: Cursor, events: Sequence[Recorded]) -> None:
+    cursor.execute(_SELECT_ROUNDS, (_streams(events),), binary=True)
+    known = {row[0]: _round_row(row) for row in cursor}
+    books = keep_books(events, known)
+    _copy(cursor, _COPY_ROUNDS, _ROUND_TYPES, (_values(row) for id_, row in books.rounds.items() if id_ not in known))
+    changed = [(*_values(row)[1:], id_) for id_, row in books.rounds.items() if id_ in known]
+    if changed:
+        cursor.executemany(_UPDATE_ROUND, changed)
+    _copy(cursor, _COPY_MOVEMENTS, _MOVEMENT_TYPES, books.movements)
+    _add(cursor, _ADD_BALANCES, ((*key, delta) for key, delta in books.balances.items()))
+
+
+def _apply_tables(cursor: Cursor, events: Sequence[Recorded]) -> None:
+    cursor.execute(_SELECT_HEADINGS, (_streams(events),), binary=True)
+    tally = count_up(events, {row[0]: Heading(*row[1:]) for row in cursor})
+    _copy(cursor, _COPY_HEADINGS, _HEADING_TYPES, ((id_, *heading) for id_, heading in tally.opened.items()))
+    _add(cursor, _ADD_REPORTS, ((*heading, *msgspec.structs.astuple(line)) for heading, line in tally.lines.items()))
+    _add(cursor, _ADD_EDGES, ((*heading, edge, stake) for (heading, edge), stake in tally.stakes.items()))
+    _add(cursor, _ADD_OUTCOMES, ((*key, count) for key, count in tally.outcomes.items()))
+
+
+LEDGER = Projection(
+    "ledger",
+    frozenset({RoundOpened, BetPlaced, BettingClosed, OutcomeRecorded, PayoutMade, RoundSettled}),
+    ("rounds", "movements", "balances"),
+    _apply_ledger,
+)
+"""Rounds, movements and balances."""
+
+TABLES = Projection(
+    "tables",
+    frozenset({RoundOpened, OutcomeRecorded, PayoutMade, RoundSettled}),
+    ("table_rounds", "table_reports", "table_edges", "table_outcomes"),
+    _apply_tables,
+)
+"""What each table did by gaming day: the table report, stakes by house edge, outcomes."""
+
+PROJECTIONS = (LEDGER, TABLES)
+"""Every projection of this release."""
+
+
+def _streams(events: Iterable[Recorded]) -> list[UUID]:
+    return list({recorded.stream for recorded in events})
+
+
+def _values(row: RoundRow) -> tuple[Any, ...]:
+    return msgspec.structs.astuple(row)
+
+
+def _round_row(row: tuple[Any, ...]) -> RoundRow:
+    # numeric arrives as Decimal, which is exact; the fold counts in int.
+    values = list(row)
+    for place in _ROUND_SUMS:
+        values[place] = int(values[place])
+    return RoundRow(*values)
+
+
+def _copy(cursor: Cursor, statement: sql.Composed, types: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    with cursor.copy(statement) as copy:
+        copy.set_types(types)
+        for row in rows:
+            copy.write_row(row)
+
+
+def _add(cursor: Cursor, statement: sql.Composed, rows: Iterable[Sequence[Any]]) -> None:
+    columns = list(map(list, zip(*rows, strict=True)))
+    if columns:
+        cursor.execute(statement, columns)
+
+
+# The statements, put together once from the names of the fields that they fill.
+
+
+def _names(columns: Iterable[str]) -> sql.Composed:
+    return sql.SQL(", ").join(map(sql.Identifier, columns))
+
+
+def _copy_in(table: str, columns: Iterable[str]) -> sql.Composed:
+    return sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(sql.Identifier(table), _names(columns))
+
+
+def _add_to(table: str, key: dict[str, str], sums: dict[str, str]) -> sql.Composed:
+    """Inserts rows given as one array a column, or adds their sums to the rows that are there."""
+    columns = key | sums
+    return sql.SQL(
+        "INSERT INTO {table} AS old ({names}) SELECT * FROM unnest({arrays}) ON CONFLICT ({key}) DO UPDATE SET {sets}"
+    ).format(
+        table=sql.Identifier(table),
+        names=_names(columns),
+        arrays=sql.SQL(", ").join(sql.SQL("%s::{}[]").format(sql.Identifier(type_)) for type_ in columns.values()),
+        key=_names(key),
+        sets=sql.SQL(", ").join(sql.SQL("{0} = old.{0} + excluded.{0}").format(sql.Identifier(name)) for name in sums),
+    )
+
+
+_ROUND_COLUMNS = RoundRow.__struct_fields__
+_ROUND_SUM_NAMES = ("stakes", "lost", "won", "pushed", "prizes", "commission", "breakage")
+_ROUND_SUMS = tuple(map(_ROUND_COLUMNS.index, _ROUND_SUM_NAMES))
+_ROUND_TYPES = [
+    {
+        "round": "uuid",
+        "gaming_day": "date",
+        "opened_at": "timestamptz",
+        "closed_at": "timestamptz",
+        "settled_at": "timestamptz",
+        "bets": "int8",
+        "first_position": "int8",
+        "last_position": "int8",
+        **dict.fromkeys(_ROUND_SUM_NAMES, "numeric"),
+    }.get(column, "text")
+    for column in _ROUND_COLUMNS
+]
+_SELECT_ROUNDS = sql.SQL("SELECT {} FROM rounds WHERE round = ANY (%s)").format(_names(_ROUND_COLUMNS))
+_COPY_ROUNDS = _copy_in("rounds", _ROUND_COLUMNS)
+_UPDATE_ROUND = sql.SQL("UPDATE rounds SET {} WHERE round = %s").format(
+    sql.SQL(", ").join(sql.SQL("{} = %s").format(sql.Identifier(column)) for column in _ROUND_COLUMNS[1:])
+)
+_COPY_MOVEMENTS = _copy_in("movements", Movement._fields)
+_MOVEMENT_TYPES = ["int8", "int4", "uuid", "uuid", "text", "text", "text", "text", "numeric"]
+_ADD_BALANCES = _add_to("balances", {"account": "text", "currency": "text"}, {"balance": "numeric"})
+
+_HEADING = {column: "date" if column == "gaming_day" else "text" for column in Heading._fields}
+_SELECT_HEADINGS = sql.SQL("SELECT round, {} FROM table_rounds WHERE round = ANY (%s)").format(_names(_HEADING))
+_COPY_HEADINGS = _copy_in("table_rounds", ("round", *_HEADING))
+_HEADING_TYPES = ["uuid", *_HEADING.values()]
+_ADD_REPORTS = _add_to(
+    "table_reports",
+    _HEADING,
+    {column: "int8" if column in ("rounds", "bets") else "numeric" for column in Line.__struct_fields__},
+)
+_ADD_EDGES = _add_to("table_edges", _HEADING | {"edge": "text"}, {"stakes": "numeric"})
+_ADD_OUTCOMES = _add_to(
+    "table_outcomes", {"gaming_day": "date", "table_id": "text", "game": "text", "outcome": "text"}, {"count": "int8"}
+)
