@@ -188,12 +188,12 @@ class Rounds(Application[UUID]):
         if refused and known is None:
             # A refusal is final only if the report was not accepted before.
             known = self._recorder.receipts([(reports[n].terminal, reports[n].event_id) for n, _ in refused])
-        for n, refusal in refused:
+        for n, reason in refused:
             report = reports[n]
             receipt = None if known is None else known.get((report.terminal, report.event_id))
-            decided[n] = _rejected(report, refusal) if receipt is None else _again(report, receipt)
-            if receipt is None and not refusal.meaning.retryable:
-                group.receipts.append(_rejected_receipt(report, refusal))
+            decided[n] = _rejected(report, reason) if receipt is None else _again(report, receipt)
+            if receipt is None and not reason.meaning.retryable:
+                group.receipts.append(_rejected_receipt(report, reason))
         positions = self._append(group)
         for n, (start, end) in group.spans.items():
             decided[n] = Verdict(

@@ -189,15 +189,15 @@ class Round:
                 field="spot",
                 value=spot,
                 help="return the chips to the player, or place the bet on the next round",
-                cite=regulation.closing_cite,
+                cite=regulation.cite(regulation.articles.get("closing")),
             )
         if bet in self.bets:
             raise Refusal("LGR-0209", "a bet with this id stands already", field="id", value=str(bet))
         if currency != terms.currency:
-            known = money.currency(currency)
+            money.minor_digits(currency)
             raise Refusal(
                 "LGR-0208",
-                f"table {terms.table} takes {terms.currency}, the bet is in {known.code}",
+                f"table {terms.table} takes {terms.currency}",
                 field="currency",
                 value=currency,
                 help=f"exchange the chips; stakes at this table are in {terms.currency}",

@@ -111,13 +111,12 @@ class LedgerRecorder(PostgresApplicationRecorder):
         then. Unlike the library's method it never retries by itself: whether a lost answer was a commit is for the caller to
         find out by the receipts.
         """
-        streams, versions, topics, states = zip(*stored_events, strict=True) if stored_events else ((), (), (), ())
         closed, opened = occupancy
         params = [
-            list(streams),
-            list(versions),
-            list(topics),
-            list(states),
+            [e.originator_id for e in stored_events],
+            [e.originator_version for e in stored_events],
+            [e.topic for e in stored_events],
+            [e.state for e in stored_events],
             [r.terminal for r in receipts],
             [r.event_id for r in receipts],
             [r.fingerprint for r in receipts],
@@ -161,9 +160,10 @@ class LedgerRecorder(PostgresApplicationRecorder):
         """The library's reading of the log, held to the horizon so that it never skips an event either."""
         with self.datastore.get_connection() as conn, conn.cursor(row_factory=psycopg.rows.tuple_row) as cursor:
             final = log.head(cursor)
-        return super().select_notifications(
+        found: Sequence[Notification] = super().select_notifications(
             start, limit, final if stop is None else min(stop, final), topics, inclusive_of_start=inclusive_of_start
         )
+        return found
 
 
 def _refusal_text(refusal: Refusal) -> str:

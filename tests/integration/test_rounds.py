@@ -25,7 +25,7 @@ def rounds(dsn: str) -> Iterator[Rounds]:
 
 def count(dsn: str, table: str = "ledger.events") -> int:
     with psycopg.connect(dsn) as conn:
-        row = conn.execute(f"SELECT count(*) FROM {table}").fetchone()  # type: ignore[call-overload]
+        row = conn.execute(f"SELECT count(*) FROM {table}").fetchone()
         assert row is not None
         return int(row[0])
 

@@ -94,7 +94,7 @@ def test_what_is_recorded_is_never_changed(three: list[psycopg.Connection[Any]],
     insert(writer)
     writer.commit()
     with pytest.raises(psycopg.errors.RestrictViolation):
-        writer.execute(change)  # type: ignore[call-overload]
+        writer.execute(change)
 
 
 def test_the_horizon_is_not_asked_for_in_a_transaction_that_has_written(three: list[psycopg.Connection[Any]]) -> None:
