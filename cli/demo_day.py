@@ -160,7 +160,7 @@ class Terminal:
                 if time.monotonic() > deadline:
                     raise Refusal(
                         "LGR-0706",
-                        f"the service does not answer: {error or type(error).__name__}",
+                        f"the service does not answer: {str(error) or type(error).__name__}",
                         value=str(self._client.base_url),
                     ) from error
                 time.sleep(0.2)

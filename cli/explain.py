@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 import click
@@ -141,7 +141,7 @@ def round_explained(dsn: str, round_id: UUID, only: UUID | None = None) -> list[
         Explained(
             round=round_id,
             opened=opened,
-            bet=resolution.wager.key,
+            bet=cast(UUID, resolution.wager.key),
             explanation=by_the_rules(
                 regulation, outcome, resolution, currency=opened.currency, payable_unit=unit, note=opened.applied
             ),

@@ -112,7 +112,7 @@ def main() -> NoReturn:
     try:
         code = run(sys.argv[1:])
     except Exception:  # noqa: BLE001 - the interpreter's own code for a fault is 1, which here means "a difference was found"
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        sys.excepthook(*sys.exc_info())
         code = 2
     raise SystemExit(code)
 

@@ -293,17 +293,20 @@ def _pick(game: str | None) -> list[Regulation]:
 def _chance_rows(found: Regulation) -> list[dict[str, Any]]:
     rows = []
     for chance, spots in _chances(found):
-        for value, alike in _by_edge(spots).items():
+        # Selections with an article item and names of their own (the dozens) are lines of their own.
+        groups = [[spot] for spot in spots] if chance.items else _by_edge(spots).values()
+        for alike in groups:
+            first = alike[0]
             rows.append(
                 {
                     "regulation": found.order,
-                    "chance": chance.code,
-                    **_terms(alike[0].names if len(alike) == 1 else chance.names),
+                    "chance": first.text if chance.items else chance.code,
+                    **_terms(first.names if chance.items else chance.names),
                     "bets": len(alike),
-                    "odds": " ".join(dict.fromkeys(str(odds) for odds in _odds(alike))),
-                    "article": ", ".join(dict.fromkeys(spot.cite for spot in alike)) if chance.items else alike[0].cite,
-                    "edge": value,
-                    "percent": _percent(value),
+                    "odds": " ".join(map(str, _odds(alike))),
+                    "article": first.cite,
+                    "edge": first.edge,
+                    "percent": _percent(first.edge),
                     "assumed": ", ".join(chance.assumed) if chance.verified else "all of it",
                     "rule": chance.rule,
                 }
