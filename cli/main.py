@@ -1,13 +1,121 @@
-"""`roundledger`: the root of the command line."""
+"""`roundledger`: the group of all commands, and what a process says at its end.
+
+Exit codes: 0 done, and where something was compared, equal; 1 a difference was found; 2 it could not be done (usage, file,
+database, a refusal). Interrupted by Ctrl-C: 130. The reader of a pipe went away: 141, as for any program.
+
+Commands are imported when they are called, and import what is heavy (psycopg, starlette, rich) when they run.
+"""
 
 from __future__ import annotations
 
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
 import click
 
+from cli.output import examples
 from ledger import __version__
+from ledger.errors import Refusal
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+COMMANDS = {
+    "demo": "cli.demo:demo",
+    "serve": "cli.serve:serve",
+    "rounds": "cli.rounds:rounds",
+    "explain": "cli.explain:explain",
+    "balances": "cli.balances:balances",
+    "report": "cli.report:report",
+    "replay": "cli.replay:replay",
+    "rules": "cli.rules:rules",
+    "property": "cli.property:property_",
+    "db": "cli.db:db",
+    "explain-error": "cli.errors:explain_error",
+}
+"""Command → where it is; the order of the help text."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, "--version", prog_name="roundledger")
-def main() -> None:
-    """A ledger of casino table rounds."""
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are asked for."""
+
+    def __init__(self, *args: Any, lazy: dict[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order in which a newcomer needs them."""
+        return list(self._lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Imports the command."""
+        if cmd_name not in self._lazy:
+            return None
+        module, _, name = self._lazy[cmd_name].partition(":")
+        found = getattr(importlib.import_module(module), name)
+        assert isinstance(found, click.Command)
+        return found
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does it, naming the near miss among commands that are not imported yet."""
+        if args and not args[0].startswith("-") and args[0] not in self._lazy:
+            raise click.NoSuchCommand(args[0], possibilities=self._lazy, ctx=ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy=COMMANDS,
+    context_settings=CONTEXT,
+    epilog=examples(
+        "roundledger demo                                      play a day and see what comes out",
+        "roundledger rules settle 30/2003 17 straight:17=100   what would it pay, by which article",
+        "roundledger report tables --csv                       the table report, for a spreadsheet",
+        codes="0 done and equal, 1 a difference was found, 2 could not be done.",
+    ),
+)
+@click.version_option(__version__, "-V", "--version", prog_name="roundledger", message="%(prog)s %(version)s")
+def roundledger() -> None:
+    """A ledger of casino table rounds.
+
+    Every amount that moved can be traced to an event nobody can change, an article anybody can read, and a calculation anybody
+    can repeat. Without any configuration a Postgres of its own is started; LEDGER_DSN names another.
+    """
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs one command line and returns its exit code; what a person did wrong never shows a traceback."""
+    try:
+        returned = roundledger.main(list(arguments), prog_name="roundledger", standalone_mode=False)
+        sys.stdout.flush()
+    except Refusal as refusal:
+        click.echo(refusal.render(), err=True)
+        return 2
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("\ninterrupted", err=True)
+        return 130
+    except BrokenPipeError:
+        # Nobody reads any more; keep the interpreter from failing once more when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    return returned if isinstance(returned, int) else 0
+
+
+def main() -> NoReturn:
+    """The console script."""
+    try:
+        code = run(sys.argv[1:])
+    except Exception:  # noqa: BLE001 - the interpreter's own code for a fault is 1, which here means "a difference was found"
+        sys.excepthook(*sys.exc_info())
+        code = 2
+    raise SystemExit(code)
+
+
+if __name__ == "__main__":
+    main()

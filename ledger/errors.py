@@ -83,12 +83,23 @@ CODES: dict[str, Code] = {
     "LGR-0517": Code("The database's role lacks a right", 503),
     "LGR-0518": Code("The read side has not caught up", 503, retryable=True),
     "LGR-0519": Code("Only the embedded Postgres is started and stopped here", 409),
+    "LGR-0520": Code("The books are out of balance", 500),
     # 06: the property's configuration
     "LGR-0601": Code("No property is configured", 409),
     "LGR-0602": Code("Unknown table", 422),
     "LGR-0603": Code("The table deals another game", 422),
     "LGR-0604": Code("The property's configuration is not valid", 422),
     # 07: the command line
+    "LGR-0701": Code("No round or bet has this id", 404),
+    "LGR-0702": Code("More than one has an id that begins so", 409),
+    "LGR-0703": Code("The file of outcomes is not valid", 422),
+    "LGR-0704": Code("The service did not start", 500),
+    "LGR-0705": Code("The service refused what the demo posted", 500),
+    "LGR-0706": Code("The service cannot be reached", 503, retryable=True),
+    "LGR-0707": Code("The ledger holds another property", 409),
+    "LGR-0708": Code("Another demo is playing", 409, retryable=True),
+    "LGR-0709": Code("The round is not settled", 409, retryable=True),
+    "LGR-0710": Code("Not a bet with its amount", 422),
     "LGR-0711": Code("The address cannot be listened on", 500),
     "LGR-0712": Code("The service has no keys yet, so it stays on this machine", 500),
 }

@@ -1,0 +1,5 @@
+"""`python -m cli` is `roundledger`."""
+
+from cli.main import main
+
+main()

@@ -1,0 +1,126 @@
+"""`roundledger property`: the house's configuration, checked, applied and shown."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cli.output import Column, Form, Report, Sheet, emit, emit_json, examples, output_options, say
+from cli.session import database
+from ledger.errors import Refusal
+
+if TYPE_CHECKING:
+    from ledger.property import Property
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+_TABLES = (
+    Column("table", "table"),
+    Column("pit", "pit"),
+    Column("game", "game"),
+    Column("currency", "currency"),
+    Column("payable_unit", "payable unit"),
+)
+
+
+@click.group("property")
+def property_() -> None:
+    """The property: its tables, its gaming day, its opt-ins."""
+
+
+@property_.command(
+    epilog=examples("roundledger property check house.toml", codes="0 valid, 2 not valid, with the entry that is wrong.")
+)
+@click.argument("file", type=FILE)
+def check(file: Path) -> None:
+    """Check a configuration FILE; nothing is stored."""
+    config = read_property(file)
+    say(f"{file}: valid: property {config.id}, {len(config.tables)} tables, sha256 {config.sha256[:12]}")
+
+
+@property_.command(epilog=examples("roundledger property apply house.toml"))
+@click.argument("file", type=FILE)
+def apply(file: Path) -> None:
+    """Play by the configuration FILE from now on.
+
+    It is logged with its content hash; rounds that were opened before keep the one they were opened under.
+    """
+    config = read_property(file)
+    with database() as dsn:
+        changed = apply_property(dsn, config)
+    say(f"property {config.id}: {'applied' if changed else 'already in force'}, sha256 {config.sha256[:12]}")
+
+
+@property_.command(epilog=examples("roundledger property show", "roundledger property show --json"))
+@output_options
+def show(form: Form) -> None:
+    """Show the properties in force."""
+    with database() as dsn:
+        configs = properties(dsn)
+    if form == "json":
+        emit_json([_document(config) for config in configs])
+        return
+    if not configs:
+        say("no property is configured; type: roundledger property apply FILE")
+    for config in configs:
+        emit(_report(config), form)
+
+
+def apply_property(dsn: str, config: Property) -> bool:
+    """Plays by the configuration from now on; False where it is the one in force."""
+    from ledger.application import Rounds
+
+    with closing(Rounds.connect(dsn)) as rounds:
+        return rounds.apply_property(config)
+
+
+def properties(dsn: str) -> list[Property]:
+    """The properties in force, by id."""
+    from ledger.application import Rounds
+
+    with closing(Rounds.connect(dsn)) as rounds:
+        return rounds.properties()
+
+
+def read_property(file: Path) -> Property:
+    """The configuration, whose opt-ins have to name regulations that are held."""
+    from ledger import property as configurations
+    from ledger.rules import regulation
+
+    config = configurations.read(file)
+    for n, choice in enumerate(config.opt_ins):
+        try:
+            regulation(choice.regulation)
+        except Refusal as refusal:
+            raise Refusal(
+                "LGR-0604", refusal.detail, field=f"{file}: opt_ins[{n}].regulation", value=choice.regulation, help=refusal.help
+            ) from refusal
+    return config
+
+
+def _report(config: Property) -> Report:
+    return Report(
+        title=f"{config.name} · {config.id}",
+        facts={"zone": config.zone, "gaming_day_start": config.gaming_day_start, "sha256": config.sha256},
+        notes=[
+            f"{choice.regulation} is applied beyond its repeal: {choice.reason} (approved by {choice.approved_by})"
+            for choice in config.opt_ins
+        ],
+        sheets=[Sheet(_TABLES, _tables(config), name="tables")],
+    )
+
+
+def _tables(config: Property) -> list[dict[str, Any]]:
+    return [
+        {"table": table.id, "pit": table.pit, "game": table.game, "currency": table.currency, "payable_unit": table.payable_unit}
+        for table in config.tables
+    ]
+
+
+def _document(config: Property) -> dict[str, Any]:
+    import msgspec
+
+    return {**msgspec.to_builtins(config), "sha256": config.sha256}

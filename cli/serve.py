@@ -1,0 +1,57 @@
+"""`roundledger serve`: the HTTP service that terminals post to."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from cli.output import examples, say
+from cli.property import FILE
+from cli.session import database
+
+HOST, PORT = "127.0.0.1", 8044
+"""As `ledger.api.server` has them, which is slow to import."""
+
+
+@click.command(
+    epilog=examples(
+        "roundledger serve --property house.toml",
+        "roundledger serve --port 0                        a free port; the address is printed",
+        "curl http://127.0.0.1:8044/healthz",
+    )
+)
+@click.option("--host", default=HOST, show_default=True, help="Address to listen on.")
+@click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes a free one.")
+@click.option("--property", "file", type=FILE, help="Apply this configuration first.")
+@click.option("--beyond-loopback", is_flag=True, help="Let others than this machine in; requests carry no keys yet.")
+@click.option("--while-stdin", is_flag=True, hidden=True, help="Stop when stdin ends.")
+def serve(host: str, port: int, file: Path | None, beyond_loopback: bool, while_stdin: bool) -> None:
+    """Take events from terminals over HTTP and keep the projections up to date, until interrupted.
+
+    The address is printed on stdout when requests are answered. /openapi.json describes what is served.
+    """
+    import logging
+
+    from cli.property import apply_property, read_property
+    from ledger.api.serve import opened
+
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    config = read_property(file) if file is not None else None
+    with database() as dsn:
+        if config is not None and apply_property(dsn, config):
+            say(f"property {config.id}: applied")
+        with opened(dsn, host=host, port=port, beyond_loopback=beyond_loopback) as server:
+            if while_stdin:
+                threading.Thread(target=_stop_with_stdin, args=(server.stop,), daemon=True).start()
+            server.run(click.echo)
+    say("stopped")
+
+
+def _stop_with_stdin(stop: Callable[[], None]) -> None:
+    """Whoever started this service holds the other end, and lets go of it however it ends."""
+    sys.stdin.buffer.read()
+    stop()

@@ -1,0 +1,64 @@
+"""What commands on a database share: reaching it, reading one state of it, and saying clearly when that is not possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import psycopg
+
+
+@contextmanager
+def database(*, schema: bool = True) -> Iterator[str]:
+    """The connection string of the ledger's Postgres, which stays up meanwhile.
+
+    With `schema`, refuses (LGR-0502) a database without the schema of this release; nothing is ever migrated here. A database
+    that cannot be reached, or goes away, is a refusal too (LGR-0501).
+    """
+    import psycopg
+
+    from ledger.store.migrate import require_current
+    from ledger.store.server import postgres, unreachable
+
+    with postgres() as dsn:
+        try:
+            if schema:
+                require_current(dsn)
+            yield dsn
+        except psycopg.OperationalError as error:
+            raise unreachable(dsn, error) from error
+
+
+@contextmanager
+def reading(dsn: str) -> Iterator[psycopg.Connection[Any]]:
+    """A connection that sees one state, for which the projections have read the whole log, whether or not a service runs."""
+    import psycopg
+
+    from projections.runner import catch_up
+
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        catch_up(conn)
+        with conn.transaction():
+            conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield conn
+
+
+def position(conn: psycopg.Connection[Any], projection: str) -> tuple[str, list[str]]:
+    """Up to where a projection has read, and a note where it stands still: what it shows is then old, and has to say so."""
+    from projections import queries
+
+    for found in queries.positions(conn):
+        if found.name == projection:
+            if found.stopped_by is None:
+                return found.position, []
+            return found.position, [f"figures end before position {found.stopped_by}, which cannot be read: {found.stop_reason}"]
+    return "0", []
+
+
+def houses(dsn: str) -> str:
+    """The properties in force, for a report's header; empty where none is configured."""
+    from cli.property import properties
+
+    return "; ".join(f"{config.name} ({config.id})" for config in properties(dsn))
