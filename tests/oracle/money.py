@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from decimal import ROUND_DOWN, Context, Decimal
 from fractions import Fraction
+from functools import cache
 from typing import NamedTuple
 
 _CUT = Context(prec=60, rounding=ROUND_DOWN)
@@ -35,6 +36,7 @@ def whole(numerator: int, denominator: int) -> int:
     return int(quotient.to_integral_value(ROUND_DOWN))
 
 
+@cache
 def amounts(stake: int, odds: Fraction, commission_rate: Fraction, payable_unit: int) -> Amounts:
     """What a won bet of `stake` makes of the prize `odds` to one."""
     top, bottom = stake * odds.numerator, odds.denominator

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from functools import cache
 from hashlib import sha256
 
 import pytest
 
-from ledger.rules import Regulation, Resolution, Spot, Wager, regulation, regulations, settle
+from ledger.errors import Refusal
+from ledger.rules import COME_OUT, Regulation, Resolution, Spot, Wager, regulation, regulations, settle, state_after
 from tests.oracle import (
     GAMES,
     ORDERS,
@@ -19,6 +20,7 @@ from tests.oracle import (
     bets,
     craps_line,
     craps_sequences,
+    craps_throws,
     edge,
     expected,
     fantan_number,
@@ -56,13 +58,14 @@ def disagreements(game: str, rules: Regulation, outcome: str, placed: Sequence[t
     wagers = [Wager(place, spot(game, notation), stake) for place, (notation, stake) in enumerate(placed)]
     resolved = settle(rules, rules.outcome(outcome), wagers, payable_unit=unit)
     order = settle_order(game, outcome, [notation for notation, _ in placed])
+    bet_of: dict[Hashable, tuple[str, int]] = dict(enumerate(placed))
     found = []
     if [resolution.wager.key for resolution in resolved] != order:
         found.append(f"{game} {outcome}: settled in another order")
     for resolution in resolved:
-        notation, stake = placed[resolution.wager.key]
-        name = f"{game} {outcome} {notation}={stake} by {unit}"
-        found += [f"{name}: {text}" for text in differing(game, notation, outcome, unit, resolution)]
+        notation, stake = bet_of[resolution.wager.key]
+        differences = differing(game, notation, outcome, unit, resolution)
+        found += [f"{game} {outcome} {notation}={stake} by {unit}: {text}" for text in differences]
     return found
 
 
@@ -130,14 +133,13 @@ def test_settling_nothing_is_nothing(game: str) -> None:
 
 
 def test_58_2004_art_3_2_every_count_of_buttons() -> None:
-    placed = [(notation, 100) for notation in bets("fantan")]
-    wagers = [Wager(place, spot("fantan", notation), stake) for place, (notation, stake) in enumerate(placed)]
+    wagers = [Wager(notation, spot("fantan", notation), 100) for notation in bets("fantan")]
     for buttons in range(1, 201):
         number = fantan_number(buttons)
         counted = core("fantan").outcome(str(buttons))
         assert counted.text == number
         resolved = settle(core("fantan"), counted, wagers)
-        fail_with([text for got in resolved for text in differing("fantan", placed[got.wager.key][0], number, 1, got)])
+        fail_with([text for got in resolved for text in differing("fantan", got.wager.spot.text, number, 1, got)])
 
 
 @pytest.mark.parametrize("game", SINGLE)
@@ -151,9 +153,9 @@ def test_outcomes_are_canonical_as_written(game: str) -> None:
 
 
 def craps_placed(throws: Sequence[int | None]) -> list[tuple[str, int]]:
-    """The line bet, and the added bet where the throws have set a point."""
-    notations = ["pass"] if craps_line(throws).point is None else ["pass", "pass_odds"]
-    return placed_bets("craps", notations, seed=len(throws))
+    """Line bets, made before the first throw, and after them added bets, where the throws have set a point."""
+    added = [] if craps_line(throws).point is None else placed_bets("craps", ["pass_odds"], seed=len(throws))
+    return placed_bets("craps", ["pass"], seed=len(throws)) + added
 
 
 def craps_text(throws: Sequence[int | None]) -> str:
@@ -177,6 +179,32 @@ def test_53_2010_art_3_2_void_throws_anywhere_in_a_line() -> None:
     fail_with(found)
 
 
+def test_53_2010_a_line_settled_throw_by_throw_is_the_line_settled_at_once() -> None:
+    rules, dice = core("craps"), random.Random(2010)
+    for _ in range(200):
+        throws: list[int | None] = []
+        state, open_bets = COME_OUT, [Wager(place, spot("craps", "pass"), stake) for place, stake in enumerate(STAKES)]
+        while open_bets:
+            throws.append(None if dice.random() < 0.1 else dice.randint(1, 6) + dice.randint(1, 6))
+            thrown = rules.outcome(craps_text(throws[-1:]))
+            resolved = settle(rules, thrown, open_bets, state=state)
+            text = craps_text(throws)
+            fail_with([f"{text}: {found}" for got in resolved for found in differing("craps", got.wager.spot.text, text, 1, got)])
+            had_point, state = state.point, state_after(state, thrown)
+            open_bets = [got.wager for got in resolved if got.result == "stands"]
+            assert (craps_line(throws).point or 0) == (state.point or had_point)
+            if state.point and not had_point:
+                open_bets += [Wager(("added", stake), spot("craps", "pass_odds"), stake) for stake in STAKES]
+
+
+def test_53_2010_art_5_2_2_no_added_bet_without_a_point_and_no_throw_after_the_decision() -> None:
+    for throws, notation in (("7", "pass_odds"), ("2,void", "pass"), ("6,6,6", "pass"), ("4,7,4", "pass_odds")):
+        with pytest.raises(ValueError, match=r"point|decided"):
+            verdict("craps", notation, throws)
+        with pytest.raises(Refusal):
+            settle(core("craps"), core("craps").outcome(throws), [Wager(0, spot("craps", notation), 100)])
+
+
 def test_53_2010_long_lines() -> None:
     dice = random.Random(53)
     found = []
@@ -191,8 +219,7 @@ def test_53_2010_long_lines() -> None:
 def test_53_2010_faces_settle_as_their_totals() -> None:
     found = []
     for throws in ("3-3,5-3,2-4", "1-1", "6-6", "4-3", "5-6", "2-2,1-3", "6-4,5-2"):
-        notations = ["pass", "pass_odds"] if "," in throws else ["pass"]
-        found += disagreements("craps", core("craps"), throws, placed_bets("craps", notations, seed=1), 1)
+        found += disagreements("craps", core("craps"), throws, craps_placed(craps_throws(throws)), 1)
     fail_with(found)
 
 
@@ -254,5 +281,5 @@ def test_resolutions_cite_what_decided_them(game: str) -> None:
     wagers = [Wager(notation, spot(game, notation), 100) for notation in bets(game)]
     for outcome in outcomes(game):
         for got in settle(core(game), core(game).outcome(outcome), wagers):
-            missing = uncited(got.cite, ORDERS[game], decided_by(game, got.wager.key, outcome))
+            missing = uncited(got.cite, ORDERS[game], decided_by(game, got.wager.spot.text, outcome))
             assert not missing, (outcome, got.wager.key, got.cite, missing)

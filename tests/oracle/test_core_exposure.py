@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from ledger.rules import Exposure, regulation
+from ledger.rules import COME_OUT, Exposure, regulation, state_after
 from tests.oracle import ORDERS, bets, expected, outcomes
 
 STAKES = (1, 7, 60, 100, 120)
@@ -27,3 +27,18 @@ def test_exposure_is_the_worst_of_all_outcomes_after_each_bet(game: str) -> None
             for outcome in paid:
                 paid[outcome] += expected(game, notation, outcome, stake)["returned"]
             assert exposure.worst == max(paid.values()) - staked
+
+
+@pytest.mark.parametrize("point", [4, 5, 6, 8, 9, 10])
+def test_53_2010_exposure_with_a_point_is_the_worst_of_making_it_and_a_seven(point: int) -> None:
+    rules = regulation(ORDERS["craps"])
+    dealer = random.Random(point)
+    exposure = Exposure(rules, state=state_after(COME_OUT, rules.outcome(str(point))))
+    staked, ends = 0, {f"{point},{point}": 0, f"{point},7": 0}
+    for notation in ["pass", *dealer.choices(bets("craps"), k=25)]:
+        stake = dealer.choice(STAKES)
+        exposure.add(rules.spot(notation), stake)
+        staked += stake
+        for outcome in ends:
+            ends[outcome] += expected("craps", notation, outcome, stake)["returned"]
+        assert exposure.worst == max(ends.values()) - staked
