@@ -224,7 +224,16 @@ def run(arguments: list[str]) -> int:
 def lock(arguments: list[str]) -> int:
     """One resolution for every platform. Pins that still fit stay; `--upgrade` moves them all."""
     environment("dev")
-    form = ["--quiet", "--universal", "--python-version", "3.11", "--generate-hashes", "--no-header", "--no-annotate"]
+    form = [
+        "--quiet",
+        "--system-certs",
+        "--universal",
+        "--python-version",
+        "3.11",
+        "--generate-hashes",
+        "--no-header",
+        "--no-annotate",
+    ]
     whole = LOCKS["dev"]
     targets = {
         whole: [PROJECT, "--group", "dev"],

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from ledger import money
@@ -314,15 +314,18 @@ class Round:
             )
         )
 
+    def _bet(self, resolution: Resolution) -> Bet:
+        return self.bets[cast(UUID, resolution.wager.key)]
+
     def _lost(self, resolution: Resolution) -> LostBet:
-        bet = self.bets[resolution.wager.key]
+        bet = self._bet(resolution)
         spot = resolution.wager.spot
         return LostBet(
             bet=bet.id, player=bet.player, spot=spot.text, stake=str(bet.stake), edge=str(spot.edge), article=resolution.cite
         )
 
     def _paid(self, resolution: Resolution, currency: str) -> dict[str, Any]:
-        bet = self.bets[resolution.wager.key]
+        bet = self._bet(resolution)
         spot = resolution.wager.spot
         return {
             "bet": bet.id,

@@ -19,11 +19,11 @@ from psycopg import sql
 
 from ledger.store import log
 from projections.runner import BATCH, catch_up, wait_for
-from projections.tables import PROJECTIONS, Projection
+from projections.tables import PROJECTIONS
 
 Connection = psycopg.Connection[Any]
 Progress = Callable[[int, int], None]
-"""Called with (events folded so far, last position to fold); both counted over all projections."""
+"""Called with (events folded so far, positions to fold), both added up over the projections; they meet where none is unused."""
 
 _SCRATCH = "pg_temp"
 
@@ -87,7 +87,8 @@ def replay(dsn: str, progress: Progress | None = None, *, wait: float = 5.0) -> 
             _make_copies(scratch)
             events = _fold(scratch, reached, progress)
             rows: dict[str, int] = {}
-            difference = _stops(scratch, reached) or _compare(live, scratch, rows)
+            with scratch.transaction():
+                difference = _stops(scratch, reached) or _compare(live, scratch, rows)
     return Comparison(
         equal=difference is None,
         difference=difference,
@@ -126,14 +127,14 @@ def _make_copies(scratch: Connection) -> None:
 def _fold(scratch: Connection, reached: dict[str, int], progress: Progress | None) -> int:
     """Folds each projection up to where its live tables are; how many events the furthest one folded."""
     passed = {projection.name: 0 for projection in PROJECTIONS}
-    going: list[Projection] = list(PROJECTIONS)
-    while going:
-        for projection in list(going):
-            count = catch_up(scratch, _SCRATCH, BATCH, upto=reached[projection.name], projections=(projection,))
-            passed[projection.name] += count
-            if not count:
-                going.remove(projection)
-            elif progress is not None:
+    together = min(reached.values())
+    # As far as all go they go together, and read each page of the log once.
+    stages = [(PROJECTIONS, together), *(((projection,), reached[projection.name]) for projection in PROJECTIONS)]
+    for projections, upto in stages:
+        while count := catch_up(scratch, _SCRATCH, BATCH, upto=upto, projections=projections):
+            for projection in projections:
+                passed[projection.name] += count // len(projections)
+            if progress is not None:
                 progress(sum(passed.values()), sum(reached.values()))
     return max(passed.values())
 
@@ -158,16 +159,20 @@ def _compare(live: Connection, scratch: Connection, rows: dict[str, int]) -> Dif
     for projection in PROJECTIONS:
         for table in projection.tables:
             columns, types, key = _shape(live, table)
-            ours, theirs = _rows(live, "projection", table, columns, key), _rows(scratch, _SCRATCH, table, columns, key)
+            ours, theirs = _pages(live, "projection", table, columns, key), _pages(scratch, _SCRATCH, table, columns, key)
             rows[table] = 0
-            for row, fresh in zip_longest(ours, theirs):
-                if row != fresh:
-                    return _difference(table, columns, types, key, row, fresh)
-                rows[table] += 1
+            for page, fresh in zip_longest(ours, theirs, fillvalue=_NO_ROWS):
+                if page != fresh:
+                    pairs = enumerate(zip_longest(page, fresh))
+                    at, (row, other) = next((at, pair) for at, pair in pairs if pair[0] != pair[1])
+                    rows[table] += at
+                    return _difference(table, columns, types, key, row, other)
+                rows[table] += len(page)
     return None
 
 
 Row = tuple[str | None, ...]
+_NO_ROWS: list[Row] = []
 
 
 def _shape(live: Connection, table: str) -> tuple[list[str], list[str], list[str]]:
@@ -186,15 +191,17 @@ def _shape(live: Connection, table: str) -> tuple[list[str], list[str], list[str
     return [name for name, _ in columns], [type_ for _, type_ in columns], [name for (name,) in key]
 
 
-def _rows(conn: Connection, schema: str, table: str, columns: list[str], key: list[str]) -> Iterator[Row]:
-    """Rows as Postgres prints them, in the order of the primary key."""
-    statement = sql.SQL("COPY (SELECT {} FROM {} ORDER BY {}) TO STDOUT").format(
-        sql.SQL(", ").join(map(sql.Identifier, columns)),
+def _pages(conn: Connection, schema: str, table: str, columns: list[str], key: list[str]) -> Iterator[list[Row]]:
+    """Rows as Postgres prints them, in the order of the primary key; memory does not grow with the table."""
+    statement = sql.SQL("SELECT {} FROM {} ORDER BY {}").format(
+        sql.SQL(", ").join(sql.SQL("{}::text").format(sql.Identifier(column)) for column in columns),
         sql.Identifier(schema, table),
-        sql.SQL(", ").join(map(sql.Identifier, key)),
+        sql.SQL(", ").join(sql.Identifier(table, column) for column in key),
     )
-    with conn.cursor() as cursor, cursor.copy(statement) as copy:
-        yield from copy.rows()
+    with conn.cursor(name=f"replayed_{table}") as cursor:
+        cursor.execute(statement)
+        while page := cursor.fetchmany(BATCH):
+            yield page
 
 
 def _difference(

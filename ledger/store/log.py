@@ -81,7 +81,8 @@ def head(conn: Connection, *, timeout: float = 10.0) -> int:
 def _horizon(conn: Connection, known: int) -> tuple[int, int | None, int]:
     row = conn.execute("SELECT up_to, fence::text::bigint, oldest::text::bigint FROM ledger.horizon(%s)", (known,)).fetchone()
     assert row is not None
-    return row
+    up_to, fence, oldest = row
+    return up_to, fence, oldest
 
 
 def _oldest(conn: Connection) -> int:
