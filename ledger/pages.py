@@ -59,6 +59,17 @@ PAGES: dict[str, str] = {
         "was stored. A new event needs a new id; a retry repeats the first body."
     ),
     "LGR-0302": "The same event is being written by another request at this moment. Send it again to read its answer.",
+    "LGR-0401": "No regulation was in force for this game at that time, and the property has not opted into a repealed one.",
+    "LGR-0402": "The ledger holds no order of this number.",
+    "LGR-0403": "The regulation lists the chance, but the text held here does not say how this bet is settled.",
+    "LGR-0404": "The regulation of the round lists no such chance. The nearest are named in the help.",
+    "LGR-0405": "A bet is written as its chance and, where it has one, its selection: straight:17, split:17-20, any_triple.",
+    "LGR-0406": "The table of this game cannot show that. Roulette shows 0 to 36, three dice 1 to 6 each, such as 2-2-2.",
+    "LGR-0407": "A file of a regulation was refused as a whole; nothing is settled by a part of one.",
+    "LGR-0408": "The chance is not taken at this moment of the game; the help says when it is.",
+    "LGR-0409": "The outcome leaves the bet undecided.",
+    "LGR-0410": "Rules are looked up for a moment with its time zone.",
+    "LGR-0412": "The chance exists, but not for these numbers. The help names the legal selections that are nearest.",
     "LGR-0501": "The database could not be reached. Nothing is lost: keep the events and send them again with the same ids.",
     "LGR-0502": "The service found a schema older than itself and changes none by itself. Type `roundledger db init`.",
     "LGR-0503": "Another writer changed the round in between. Send the event again with the same id.",
@@ -66,11 +77,23 @@ PAGES: dict[str, str] = {
     "LGR-0505": (
         "More events wait to be written than are taken. Nothing of this request was stored. Send it again after Retry-After."
     ),
-    "LGR-0518": "The read side had not reached the position asked for by `at_least` within two seconds. Ask again.",
+    "LGR-0506": "The embedded server's programs do not run on this machine. Name a server of your own in LEDGER_DSN.",
+    "LGR-0507": "The embedded server's own log, in the data directory, says why.",
+    "LGR-0508": "The data directory was made by another major version of Postgres and is not touched.",
     "LGR-0509": (
         "A fault of the service, not of the request. It is in the operator's log under the number in the detail. Send "
         "the events again with the same ids: what was stored is answered as replayed."
     ),
+    "LGR-0510": "The database was migrated by a newer release of this program. Use that release.",
+    "LGR-0511": "A migration that this database has had differs from the one of that number here. Nothing is done on it.",
+    "LGR-0512": "The migration was rolled back as a whole; the database is as it was before.",
+    "LGR-0513": "Make room on the disk, then start again. What was acknowledged is kept.",
+    "LGR-0514": "The data directory cannot be read and written by this user. LEDGER_DATA_DIR names another.",
+    "LGR-0515": "A ledger needs a database in UTF-8.",
+    "LGR-0516": "The connection settings are not shown, for there may be a password in them.",
+    "LGR-0517": "The role may connect but not do this. The owner of the database can grant the right.",
+    "LGR-0518": "The read side had not reached the position asked for by `at_least` within two seconds. Ask again.",
+    "LGR-0519": "The server named in the settings is somebody else's to start and stop.",
     "LGR-0601": "The ledger knows no property yet. Apply one with `roundledger property apply FILE`.",
     "LGR-0602": "The table is not one of the property's. Tables are declared in the property's configuration.",
     "LGR-0603": "A table deals the game that the property's configuration gives it.",

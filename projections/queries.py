@@ -223,6 +223,7 @@ def rounds_list(
         "AND (%(day)s::date IS NULL OR gaming_day = %(day)s) AND (%(before)s::bigint IS NULL OR first_position < %(before)s) "
         "ORDER BY first_position DESC LIMIT %(limit)s",
         {"table": table, "status": status, "day": day, "before": before, "limit": limit},
+        binary=True,
     )
     return [
         RoundSummary(
@@ -275,7 +276,8 @@ def positions(conn: Connection) -> list[ProjectionPosition]:
     """Where each projection stands, by name. What it lags behind is `ledger.store.log.head` less its position."""
     rows = conn.execute(
         "SELECT name, position, updated_at, stopped_at, stopped_by, stop_reason FROM projection.positions "
-        'ORDER BY name COLLATE "C"'
+        'ORDER BY name COLLATE "C"',
+        binary=True,
     )
     return [
         ProjectionPosition(

@@ -34,6 +34,7 @@ from ledger.errors import Refusal
 from ledger.pages import page
 from ledger.reports import Report, Verdict
 from ledger.writer import Writer
+from projections.queries import ProjectionPosition
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -153,46 +154,48 @@ class _Door:
         return bytes(raw)
 
     async def get_round(self, request: Request) -> Response:
-        parameters = _parameters(request, "at_least")
+        _parameters(request)
         text = request.path_params["id"]
         try:
             round_id = UUID(text)
         except ValueError:
             raise Refusal("LGR-0108", "a round's id is a UUID", field="id", value=printable(text)) from None
-        await self._caught_up(parameters)
         found = await self._read(lambda: self._reader.round(round_id))
         if found is None:
             raise Refusal(
                 "LGR-0202",
-                "the read side knows no round of this id",
+                "no round has this id",
                 field="id",
                 value=text,
-                help="right after a post, ask with ?at_least= and a position of the answer",
+                help="it may not have been opened yet",
             )
         return _json(found)
 
     async def get_balances(self, request: Request) -> Response:
-        parameters = _parameters(request, "at_least", "account", "currency", "after", "limit")
+        parameters = _parameters(request, "at_least", "prefix", "currency", "after", "limit")
         limit = _digits(parameters, "limit", PAGE)
         if not 1 <= limit <= PAGE:
             raise Refusal("LGR-0108", f"a page holds 1 to {PAGE} balances", field="limit", value=parameters["limit"])
         await self._caught_up(parameters)
-        account, currency, after = (parameters.get(name) for name in ("account", "currency", "after"))
-        return _json(
-            await self._read(lambda: self._reader.balances(account=account, currency=currency, after=after, limit=limit))
-        )
+        prefix, currency, after = (parameters.get(name) for name in ("prefix", "currency", "after"))
+        return _json(await self._read(lambda: self._reader.balances(prefix=prefix, currency=currency, after=after, limit=limit)))
 
     async def get_tables(self, request: Request) -> Response:
-        parameters = _parameters(request, "at_least", "table", "game", "day")
+        parameters = _parameters(request, "at_least", "day")
         day = _date(parameters, "day")
         await self._caught_up(parameters)
-        table, game = parameters.get("table"), parameters.get("game")
-        return _json(await self._read(lambda: self._reader.tables(table=table, game=game, day=day)))
+        return _json(await self._read(lambda: self._reader.tables(day=day)))
 
     async def get_health(self, request: Request) -> Response:
         _parameters(request)
-        position = await self._read(self._reader.position)
-        return _json(Health(status="ok", position=str(position), waiting=self.writer.waiting))
+        projections = await self._read(self._reader.projections)
+        health = Health(
+            status="behind" if any(projection.stopped_at for projection in projections) else "ok",
+            position=str(_reached(projections)),
+            waiting=self.writer.waiting,
+            projections=projections,
+        )
+        return _json(health)
 
     async def get_time(self, request: Request) -> Response:
         _parameters(request)
@@ -223,12 +226,17 @@ class _Door:
         if not wanted:
             return
         end = time.monotonic() + CATCH_UP_SECONDS
-        while (position := await self._read(self._reader.position)) < wanted:
+        while (position := _reached(await self._read(self._reader.projections))) < wanted:
             if time.monotonic() >= end:
                 raise Refusal(
                     "LGR-0518", f"the read side is at position {position}", field="at_least", value=str(wanted), help="ask again"
                 )
             await anyio.sleep(_CATCH_UP_PAUSE)
+
+
+def _reached(projections: Sequence[ProjectionPosition]) -> int:
+    """The position that every projection has read."""
+    return min((int(projection.position) for projection in projections), default=0)
 
 
 def _answer(verdict: Verdict) -> Item:

@@ -8,11 +8,13 @@ from typing import Any
 import msgspec
 
 from ledger.api import intake, problems
-from ledger.api.views import Answer, Balances, Health, Problem, RoundView, TableReports, Time
+from ledger.api.views import Answer, Balances, Health, Problem, Time
 from ledger.errors import CODES
 from ledger.reports import TYPES
+from projections.queries import TableReport
+from projections.views import RoundView
 
-_ANSWERS = (Answer, Balances, Health, Problem, RoundView, TableReports, Time)
+_ANSWERS = (Answer, Balances, Health, Problem, RoundView, TableReport, Time)
 _REF = "#/components/schemas/{name}"
 _UUID = {"type": "string", "format": "uuid"}
 
@@ -100,17 +102,15 @@ def _paths() -> dict[str, Any]:
                 },
             }
         },
-        "/v1/rounds/{id}": _get(
-            "getRound", "One round, its bets and what came of them", "RoundView", [round_id, at_least], 404, 422
-        ),
+        "/v1/rounds/{id}": _get("getRound", "One round, its bets and what came of them", "RoundView", [round_id], 404, 422),
         "/v1/balances": _get(
             "getBalances",
             "Balances by account and currency",
             "Balances",
             [
-                _query("account", "This account and those below it: `player`, `win/R01`.", {}),
+                _query("prefix", "Accounts whose name begins with it: `player/`, `win/R01`.", {}),
                 _query("currency", "ISO 4217 code.", {}),
-                _query("after", "Continue after this account.", {}),
+                _query("after", "Continue behind this balance: the `after` of the page before.", {}),
                 _query("limit", "Balances in the answer.", {"pattern": "^[0-9]{1,4}$", "default": "1000"}),
                 at_least,
             ],
@@ -119,13 +119,8 @@ def _paths() -> dict[str, Any]:
         "/v1/reports/tables": _get(
             "getTableReports",
             "What each table took and gave",
-            "TableReports",
-            [
-                _query("table", "One table.", {}),
-                _query("game", "One game.", {}),
-                _query("day", "One gaming day.", {"format": "date"}),
-                at_least,
-            ],
+            "TableReport",
+            [_query("day", "One gaming day; all without it.", {"format": "date"}), at_least],
             422,
         ),
         "/healthz": _get("getHealth", "Whether the service can read and write", "Health", []),

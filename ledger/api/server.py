@@ -7,7 +7,7 @@ import logging
 import socket
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -24,12 +24,15 @@ DRAIN_SECONDS = 20
 
 
 class Server:
-    """One server on one address, which it holds from its making on. `run` serves; `stop`, SIGTERM or SIGINT end it."""
+    """One server on one address, which it holds from its making to the end of its `with`.
+
+    `run` serves; `stop`, SIGTERM or SIGINT end that.
+    """
 
     def __init__(self, app: ASGIApp, *, host: str = HOST, port: int = PORT, beyond_loopback: bool = False) -> None:
         """Listens on `host` and `port`; port 0 takes a free one.
 
-        Refuses a host beyond this machine unless `beyond_loopback` is set (LGR-0712), and an address that cannot be had (LGR-0711).
+        Refuses a host beyond this machine unless `beyond_loopback` is set (LGR-0712), an address that cannot be had (LGR-0711).
         """
         family, address = _address(host, port)
         if not ipaddress.ip_address(address[0].partition("%")[0]).is_loopback:
@@ -57,14 +60,19 @@ class Server:
         self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
         """Where it is reached, with the real port."""
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
     def run(self, ready: Callable[[str], None] | None = None) -> None:
         """Serve until stopped; `ready` is called with the URL once requests are answered.
 
         May run in any thread; signals reach it in the main one only.
         """
-        with self._socket:
-            self._server.ready = None if ready is None else lambda: ready(self.url)
-            self._server.run(sockets=[self._socket])
+        self._server.ready = None if ready is None else lambda: ready(self.url)
+        self._server.run(sockets=[self._socket])
 
     def stop(self) -> None:
         """Take no more connections, end the requests in flight, then return from `run`. From any thread."""

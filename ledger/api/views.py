@@ -1,4 +1,4 @@
-"""What the door answers: every body as a struct, from which the OpenAPI document is built.
+"""What the door answers beyond what the projections offer: structs, from which the OpenAPI document is built.
 
 Amounts are strings of minor units of the currency beside them, positions strings of digits: a reader in JavaScript or jq rounds
 numbers above 2^53 without a word.
@@ -12,12 +12,9 @@ from uuid import UUID
 
 import msgspec
 
-Amount = Annotated[
-    str,
-    msgspec.Meta(
-        pattern=r"^-?[0-9]+$", description='Minor units of the currency beside it: MOP 100.00 is "10000".', examples=["10000"]
-    ),
-]
+from projections.queries import Balance, ProjectionPosition, TableReport
+from projections.views import RoundView
+
 Position = Annotated[
     str, msgspec.Meta(pattern=r"^[0-9]+$", description="A place in the log's one order of events.", examples=["12"])
 ]
@@ -73,97 +70,25 @@ class Answer(View, frozen=True, kw_only=True):
     items: tuple[Item, ...]
 
 
-class BetView(View, frozen=True, kw_only=True):
-    """One bet, and what came of it once the round is settled."""
-
-    bet: UUID
-    player: str
-    seat: int | None = None
-    spot: str
-    stake: Amount
-    result: Literal["won", "lost", "push"] | None = None
-    odds: str | None = None
-    prize: Amount | None = None
-    commission: Amount | None = None
-    breakage: Amount | None = None
-    net_prize: Amount | None = None
-    returned: Amount | None = None
-    article: str | None = None
-    position: Position
-    """Of the event that placed it."""
-
-
-class RoundView(View, frozen=True, kw_only=True):
-    """One round as the read side knows it."""
-
-    position: Position
-    """Up to where the read side had read."""
-    round: UUID
-    table: str
-    game: str
-    currency: str
-    regulation: str
-    applied: str | None = None
-    """Set where the regulation is applied beyond its repeal."""
-    gaming_day: date
-    status: Literal["open", "closed", "settled"]
-    outcome: str | None = None
-    shown: str | None = None
-    bets: tuple[BetView, ...]
-
-
-class Balance(View, frozen=True, kw_only=True):
-    """Credits less debits of one account: a player who lost 100 has −100, the house's win account +100."""
-
-    account: str
-    currency: str
-    balance: Amount
-
-
 class Balances(View, frozen=True, kw_only=True):
-    """Accounts in order of their name."""
+    """Balances in order of account and currency."""
 
     position: Position
-    balances: tuple[Balance, ...]
+    """Up to where in the log they are known."""
+    balances: list[Balance]
     after: str | None = None
-    """Where more follow: the value of `after` for the next page."""
-
-
-class TableReport(View, frozen=True, kw_only=True):
-    """One table, game and currency. Win = handle won and lost less prizes given; theoretical win = Σ stake × house edge."""
-
-    table: str
-    game: str
-    currency: str
-    rounds: int
-    handle: Amount
-    prizes: Amount
-    commission: Amount
-    breakage: Amount
-    win: Amount
-    win_percent: str | None = None
-    """Of the handle, as a decimal; left out where nothing was bet."""
-    theoretical_win: str
-    """Minor units as an exact fraction or decimal."""
-
-
-class TableReports(View, frozen=True, kw_only=True):
-    """Tables in order of their name. Amounts of different currencies are never added up."""
-
-    position: Position
-    tables: tuple[TableReport, ...]
-    notes: tuple[str, ...] = ()
-    """What every reader of the report must know, such as regulations applied beyond their repeal."""
+    """Where more follow: the parameter `after` of the next page."""
 
 
 class Health(View, frozen=True, kw_only=True):
-    """The service can read and write."""
+    """The service can read and write; `behind` where a projection stands still, so that reads miss what came after."""
 
-    status: Literal["ok"]
+    status: Literal["ok", "behind"]
     position: Position
-    """Up to where the read side has read."""
+    """Up to where every projection has read the log."""
     waiting: int
     """Events that wait for the next commit."""
+    projections: list[ProjectionPosition]
 
 
 class Time(View, frozen=True, kw_only=True):
@@ -173,14 +98,16 @@ class Time(View, frozen=True, kw_only=True):
 
 
 class Reader(Protocol):
-    """The read side, as the door needs it. Calls block; each sees one consistent state, whose position it names."""
+    """The read side, as the door needs it. Calls block; each sees one state."""
 
-    def position(self) -> int:
-        """The last position that every projection has read."""
+    def projections(self) -> list[ProjectionPosition]:
+        """How far each projection has read the log."""
 
-    def round(self, round_id: UUID) -> RoundView | None: ...
+    def round(self, round_id: UUID) -> RoundView | None:
+        """The round as the log has it now."""
 
-    def balances(self, *, account: str | None, currency: str | None, after: str | None, limit: int) -> Balances:
-        """Accounts whose name is `account` or lies below it (`player` has `player/P-1`), at most `limit` after `after`."""
+    def balances(self, *, prefix: str | None, currency: str | None, after: str | None, limit: int) -> Balances:
+        """At most `limit` balances after `after`, of accounts whose name begins with `prefix`."""
 
-    def tables(self, *, table: str | None, game: str | None, day: date | None) -> TableReports: ...
+    def tables(self, *, day: date | None) -> TableReport:
+        """The table report of one gaming day, or of all."""

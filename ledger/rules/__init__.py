@@ -12,6 +12,9 @@ Pure functions and data: no clock, no database. The only files read are the regu
 from __future__ import annotations
 
 from ledger.rules.analysis import Analysis, analyse
+from ledger.rules.explanation import Explanation, explain
+from ledger.rules.exposure import Exposure
+from ledger.rules.games.craps import COME_OUT, State
 from ledger.rules.model import Assumption, Chance, Commission, Name, Void
 from ledger.rules.outcomes import Outcome
 from ledger.rules.register import MACAU, Applied, assumptions, regulation, regulation_for, regulations
@@ -19,26 +22,35 @@ from ledger.rules.regulation import Regulation
 from ledger.rules.resolutions import Resolution, Wager
 from ledger.rules.settlement import settle
 from ledger.rules.spots import Payoff, Spot
+from ledger.rules.throws import can_place, state_after, verify_placing
 
 __all__ = [
+    "COME_OUT",
     "MACAU",
     "Analysis",
     "Applied",
     "Assumption",
     "Chance",
     "Commission",
+    "Explanation",
+    "Exposure",
     "Name",
     "Outcome",
     "Payoff",
     "Regulation",
     "Resolution",
     "Spot",
+    "State",
     "Void",
     "Wager",
     "analyse",
     "assumptions",
+    "can_place",
+    "explain",
     "regulation",
     "regulation_for",
     "regulations",
     "settle",
+    "state_after",
+    "verify_placing",
 ]

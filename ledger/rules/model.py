@@ -11,6 +11,13 @@ LANGUAGES = ("pt", "zh", "en")
 """Languages of names: the two official ones, and English, which is always ours."""
 
 
+OURS = "our translation"
+"""Where English names come from: no regulation has any."""
+
+UNVERIFIED = "no source of the regulation holds this bet; rule and odds are those usual elsewhere, turned on by the property"
+"""What every explanation says of a bet of the unverified table."""
+
+
 class Name(NamedTuple):
     """A term in one language."""
 

@@ -9,7 +9,7 @@ from typing import Any
 from ledger.rules.data import DataFault, Path, Table, read_numbers
 from ledger.rules.games import KERNELS
 from ledger.rules.games.kernel import PLAIN, Kernel
-from ledger.rules.model import LANGUAGES, Assumption, Chance, Commission, Dates, Gazette, Item, Law, Name, Void
+from ledger.rules.model import LANGUAGES, OURS, Assumption, Chance, Commission, Dates, Gazette, Item, Law, Name, Void
 
 
 def read_law(data: Mapping[str, Any]) -> Law:
@@ -73,10 +73,7 @@ class _Reader:
         for language in names:
             if language != "en" and language not in self.languages and language not in unofficial:
                 raise DataFault(path, f"the text is not held in {language!r}, so the term must be marked as unofficial")
-        return {
-            language: Name(text, "our translation" if language == "en" else unofficial.get(language))
-            for language, text in names.items()
-        }
+        return {language: Name(text, OURS if language == "en" else unofficial.get(language)) for language, text in names.items()}
 
     def dates(self, table: Table) -> Dates:
         dates = Dates(

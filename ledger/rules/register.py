@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ledger.errors import Refusal
 from ledger.rules.games import KERNELS
-from ledger.rules.model import Assumption
+from ledger.rules.model import UNVERIFIED, Assumption
 from ledger.rules.regulation import Regulation
 
 MACAU = timezone(timedelta(hours=8), "Asia/Macau")
@@ -100,8 +100,7 @@ def assumptions(opt_ins: Collection[str] = (), held: Collection[Regulation] | No
     for each in regulations() if held is None else held:
         found += each.assumptions
         if each.unverified_on:
-            reason = "no source of the regulation holds this bet; the odds are those usual elsewhere"
-            found += [Assumption(each.order, f"chance {chance.code}, all of it", reason) for chance in each.unverified_chances]
+            found += [Assumption(each.order, f"chance {chance.code}", UNVERIFIED) for chance in each.unverified_chances]
         if each.order in opt_ins and each.dates.effective_to is not None:
             found.append(Assumption(each.order, "opt-in", f"{opt_in_note(each)}, for days after {each.dates.effective_to}"))
     return tuple(found)

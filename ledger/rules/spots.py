@@ -69,7 +69,7 @@ class Payoff:
 class Spot:
     """A chance and a selection under one regulation. Made by `Regulation.spot`; the same spot is always the same object."""
 
-    __slots__ = ("_edge", "chance", "numbers", "pays", "regulation", "selection", "text", "travelled")
+    __slots__ = ("_edge", "_winning", "chance", "numbers", "pays", "regulation", "selection", "text", "travelled")
 
     def __init__(self, regulation: Regulation, chance: Chance, selection: str, numbers: tuple[int, ...]) -> None:
         self.regulation = regulation
@@ -84,6 +84,18 @@ class Spot:
         self.pays: tuple[Payoff, ...] = ()
         """What each outcome pays, by `Outcome.slot`; for craps, for each phase (no point, then each point) in turn."""
         self._edge: Fraction | None = None
+        self._winning: tuple[tuple[Payoff, tuple[int, ...]], ...] | None = None
+
+    @property
+    def winning(self) -> tuple[tuple[Payoff, tuple[int, ...]], ...]:
+        """The payoffs by which stakes go back (wins and ties), each with its places in `pays`."""
+        if self._winning is None:
+            places: dict[Payoff, list[int]] = {}
+            for place, payoff in enumerate(self.pays):
+                if payoff.result in (WON, PUSH):
+                    places.setdefault(payoff, []).append(place)
+            self._winning = tuple((payoff, tuple(slots)) for payoff, slots in places.items())
+        return self._winning
 
     @property
     def names(self) -> Mapping[str, Name]:

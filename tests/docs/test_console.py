@@ -8,7 +8,11 @@ import pytest
 
 from tests.docs import console
 
-DOCUMENTS = [console.ROOT / "README.md", *sorted(console.ROOT.glob("docs/**/*.md"))]
+DOCUMENTS = [
+    path
+    for path in [*sorted(console.ROOT.glob("*.md")), *sorted(console.ROOT.glob("docs/**/*.md"))]
+    if console.blocks(path.read_text("utf-8"))
+]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(console.ROOT)))

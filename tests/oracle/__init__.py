@@ -141,7 +141,7 @@ def edge(game: str, notation: str) -> Fraction:
 
 
 def articles(game: str, notation: str) -> tuple[str, ...]:
-    """Article and item of the game's order that make the bet and its prize."""
+    """Article and item of the game's order that make the bet and, where a text at hand has it, its prize."""
     tables: dict[str, Mapping[str, tuple[str, ...]]] = {
         "roulette": roulette.ARTICLES,
         "cussec": cussec.ARTICLES,

@@ -13,6 +13,7 @@ from ledger.rules.outcomes import Outcome, Throw, not_an_outcome
 if TYPE_CHECKING:
     from ledger.rules.model import Chance
     from ledger.rules.regulation import Regulation
+    from ledger.rules.spots import Payoff, Spot
 
 NO_POINT = 0
 POINTS = (4, 5, 6, 8, 9, 10)
@@ -36,7 +37,7 @@ _FOR_NUMBER = {
     "place_lose": False,
     "lay": False,
 }
-_FIXED_NUMBER = {"big6": 6, "big8": 8}
+FIXED_NUMBER = {"big6": 6, "big8": 8}
 _LINES = {"pass": True, "come": True, "dont_pass": False, "dont_come": False}
 _TRAVELLING = ("come", "dont_come")
 AFTER_POINT = ("pass_odds", "come", "dont_come")
@@ -87,7 +88,7 @@ class Craps(Kernel):
 
     game = "craps"
     chances: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        **dict.fromkeys((*_LINES, *_FIXED_NUMBER, *_ONE_FIGURE), (PLAIN,)),
+        **dict.fromkeys((*_LINES, *FIXED_NUMBER, *_ONE_FIGURE), (PLAIN,)),
         **dict.fromkeys(_FOR_NUMBER, _BY_POINT),
         **{code: tuple(map(str, totals)) for code, totals in _NEXT_THROW.items() if code not in _ONE_FIGURE},
         "hard": ("4", "6", "8", "10"),
@@ -165,8 +166,8 @@ class Craps(Kernel):
         if code in _FOR_NUMBER:
             number = numbers[0] if numbers else phase
             return _race(total, number, str(number), for_number=_FOR_NUMBER[code])
-        if code in _FIXED_NUMBER:
-            return _race(total, _FIXED_NUMBER[code], PLAIN, for_number=True)
+        if code in FIXED_NUMBER:
+            return _race(total, FIXED_NUMBER[code], PLAIN, for_number=True)
         if code == "hard":
             pair = outcome.values[0] == outcome.values[1]
             if total == numbers[0] and not pair:
@@ -178,6 +179,25 @@ class Craps(Kernel):
         if total in _NEXT_THROW[code]:
             return Decision(WON, PLAIN if code in _ONE_FIGURE else str(total))
         return Decision(PUSH if code == "world" and total == 7 else LOST)
+
+    def reason(self, spot: Spot, outcome: Outcome, payoff: Payoff, state: State) -> str:
+        told = []
+        for throw in outcome.throws:
+            told.append(_told(throw, state))
+            state = state.after(throw)
+        return f"{'; '.join(told)}: {payoff.result}"
+
+
+def _told(throw: Throw, state: State) -> str:
+    """What a throw did to the round."""
+    if throw.void:
+        return "a void throw, which changes nothing"
+    total = throw.total
+    if state.point != NO_POINT:
+        if total == state.point:
+            return f"{total}, the point is made"
+        return f"{total} before the point {state.point}" if total == 7 else f"{total}, neither the point {state.point} nor 7"
+    return f"{total} becomes the point" if total in POINTS else f"{total} on the come-out throw"
 
 
 def _line(code: str, with_shooter: bool, total: int, number: int) -> Decision:

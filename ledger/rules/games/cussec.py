@@ -12,8 +12,10 @@ from ledger.rules.notation import illegal, read_number
 from ledger.rules.outcomes import Outcome, not_an_outcome
 
 if TYPE_CHECKING:
+    from ledger.rules.games.craps import State
     from ledger.rules.model import Chance
     from ledger.rules.regulation import Regulation
+    from ledger.rules.spots import Payoff, Spot
 
 FACES = range(1, 7)
 TOTALS = range(4, 18)
@@ -87,6 +89,17 @@ class Cussec(Kernel):
         if chance.code == "triple":
             return Decision(WON if dice == numbers * 3 else LOST)
         return Decision(WON if alike else LOST)
+
+    def reason(self, spot: Spot, outcome: Outcome, payoff: Payoff, state: State) -> str:
+        verdict = "lost" if payoff.lost else "won"
+        if payoff.ground == "triple":
+            article = self.regulation.articles["triple"]
+            return f"the three dice are alike, and by art. {article} the bank then takes all bets on big and small: lost"
+        if spot.chance.code == "three_army":
+            return f"{spot.numbers[0]} shows on {outcome.values.count(spot.numbers[0])} of the three dice: {verdict}"
+        if spot.chance.code in ("triple", "any_triple"):
+            return f"the dice show {outcome.text}: {verdict}"
+        return f"the dice sum to {sum(outcome.values)}: {verdict}"
 
 
 def _outcome(dice: tuple[int, int, int], raw: str) -> Outcome:

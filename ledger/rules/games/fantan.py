@@ -11,8 +11,10 @@ from ledger.rules.notation import illegal, read_number
 from ledger.rules.outcomes import Outcome, not_an_outcome
 
 if TYPE_CHECKING:
+    from ledger.rules.games.craps import State
     from ledger.rules.model import Chance
     from ledger.rules.regulation import Regulation
+    from ledger.rules.spots import Payoff, Spot
 
 NUMBERS = (1, 2, 3, 4)
 
@@ -85,6 +87,15 @@ class Fantan(Kernel):
         if number in winners:
             return Decision(WON)
         return Decision(PUSH, PLAIN, "tie") if number in numbers else Decision(LOST)
+
+    def reason(self, spot: Spot, outcome: Outcome, payoff: Payoff, state: State) -> str:
+        number, regulation = outcome.values[0], self.regulation
+        counted = f"nothing is left over, which by art. {regulation.articles['zero']} counts as 4; " if number == 4 else ""
+        if payoff.result == WON:
+            return f"{counted}{number} is a number to win: won"
+        if payoff.result == PUSH:
+            return f"{counted}{number} is the number to tie, and by art. {regulation.articles['tie']} the stake goes back"
+        return f"{counted}{number} is neither a number to win nor one to tie: lost"
 
 
 def _legal(winners: int, *, tie: bool) -> Selections:

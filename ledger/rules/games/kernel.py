@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
+    from ledger.rules.games.craps import State
     from ledger.rules.model import Chance
     from ledger.rules.outcomes import Outcome
     from ledger.rules.regulation import Regulation
+    from ledger.rules.spots import Payoff, Spot
 
 WON = "won"
 LOST = "lost"
@@ -91,4 +93,8 @@ class Kernel:
 
     def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome, phase: int = 0) -> Decision:
         """What an outcome does to a selection, in a phase of the round where the game has several."""
+        raise NotImplementedError
+
+    def reason(self, spot: Spot, outcome: Outcome, payoff: Payoff, state: State) -> str:
+        """Why the outcome decided as it did, in a sentence. `state` is that of craps before the throws."""
         raise NotImplementedError

@@ -10,8 +10,10 @@ from ledger.rules.notation import illegal, nearest, pieces, read_number
 from ledger.rules.outcomes import Outcome, not_an_outcome
 
 if TYPE_CHECKING:
+    from ledger.rules.games.craps import State
     from ledger.rules.model import Chance
     from ledger.rules.regulation import Regulation
+    from ledger.rules.spots import Payoff, Spot
 
 POCKETS = range(37)
 _ROWS = tuple(range(1, 37, 3))
@@ -77,6 +79,16 @@ class Roulette(Kernel):
         number = outcome.values[0]
         ground = "zero" if number == 0 and numbers != (0,) else None
         return Decision(WON if number in numbers else LOST, PLAIN, ground)
+
+    def reason(self, spot: Spot, outcome: Outcome, payoff: Payoff, state: State) -> str:
+        number, numbers = outcome.values[0], ", ".join(map(str, spot.numbers))
+        if payoff.ground == "zero":
+            return (
+                f"the ball rests on 0, and by art. {self.regulation.articles['zero']} only a straight-up bet on 0 wins then: lost"
+            )
+        if payoff.lost:
+            return f"{number} is not among the numbers of the bet ({numbers}): lost"
+        return f"{number} is among the numbers of the bet ({numbers}): won"
 
     def read_selection(self, chance: Chance, text: str, written: str) -> str:
         by_text, by_numbers = self._selections[chance.code]

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import httpx
+import msgspec
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from openapi_spec_validator import validate
@@ -19,9 +20,12 @@ from starlette.routing import Route
 
 from ledger.api.app import create_app
 from ledger.api.intake import BATCH, MAX_BODY, ONE
-from ledger.api.views import Balance, Balances, RoundView, TableReport, TableReports
+from ledger.api.views import Balances
 from ledger.errors import CODES, Refusal
+from ledger.events import BetPlaced, Recorded, RoundOpened
 from ledger.reports import Report, Verdict
+from projections.queries import Balance, ProjectionPosition, TableFigures, TableLine, TableReport
+from projections.views import RoundView, view
 from tests.unit.api.events import EVENT, ROUND, bet, event, raw_bet
 
 NOW = datetime(2026, 11, 29, 12, 0, 1, tzinfo=UTC)
@@ -52,50 +56,55 @@ class Rounds:
 
 
 class Reader:
-    """One round, one balance, one table."""
+    """Projections that are one position further at every look; one round, one balance, one line."""
 
     def __init__(self) -> None:
         self.at = 12
         self.asked: list[object] = []
 
-    def position(self) -> int:
+    def projections(self) -> list[ProjectionPosition]:
         self.at += 1
-        return self.at
+        return [
+            ProjectionPosition(name=name, position=str(at), updated_at=NOW, stopped_at=None, stopped_by=None, stop_reason=None)
+            for name, at in (("ledger", self.at), ("tables", self.at + 5))
+        ]
 
     def round(self, round_id: UUID) -> RoundView | None:
         if round_id != ROUND:
             return None
-        return RoundView(
-            position="12",
-            round=ROUND,
+        origin = {"cause": EVENT, "terminal": "T-R01", "occurred_at": NOW, "received_at": NOW}
+        opened = RoundOpened(
+            **origin,  # type: ignore[arg-type]
+            property="DEMO",
+            pit="A",
             table="R01",
             game="roulette",
             currency="MOP",
+            payable_unit="1",
             regulation="30/2003",
+            regulation_hash="",
+            property_hash="",
             gaming_day=date(2026, 11, 29),
-            status="open",
-            bets=(),
         )
-
-    def balances(self, *, account: str | None, currency: str | None, after: str | None, limit: int) -> Balances:
-        self.asked.append((account, currency, after, limit))
-        return Balances(position="12", balances=(Balance(account="player/P-1", currency="MOP", balance=str(HUGE)),))
-
-    def tables(self, *, table: str | None, game: str | None, day: date | None) -> TableReports:
-        self.asked.append((table, game, day))
-        zero = TableReport(
-            table="R01",
-            game="roulette",
+        placed = BetPlaced(
+            **origin,  # type: ignore[arg-type]
+            bet=EVENT,
+            player="P-1",
+            spot="straight:17",
+            stake=str(HUGE),
             currency="MOP",
-            rounds=0,
-            handle="0",
-            prizes="0",
-            commission="0",
-            breakage="0",
-            win="0",
-            theoretical_win="0",
         )
-        return TableReports(position="12", tables=(zero,))
+        return view([Recorded(HUGE, ROUND, 1, opened), Recorded(HUGE + 1, ROUND, 2, placed)])
+
+    def balances(self, *, prefix: str | None, currency: str | None, after: str | None, limit: int) -> Balances:
+        self.asked.append((prefix, currency, after, limit))
+        return Balances(position="12", balances=[Balance(account="player/P-1", currency="MOP", balance=str(HUGE))])
+
+    def tables(self, *, day: date | None) -> TableReport:
+        self.asked.append(day)
+        figures = dict.fromkeys(TableFigures.__struct_fields__, "0") | {"rounds": 1, "bets": 1, "win_percent": None}
+        line = TableLine(**figures | {"win": str(HUGE)}, table="R01", game="roulette", regulation="30/2003", applied=None)  # type: ignore[arg-type]
+        return TableReport(position="12", day=day, lines=[line], totals=[], notes=[])
 
 
 class Door:
@@ -281,7 +290,7 @@ def test_b14_amounts_and_positions_are_strings(door: Door) -> None:
     def numbers(value: object) -> Iterator[object]:
         if isinstance(value, dict):
             for name, inner in value.items():
-                if name not in ("rounds", "waiting"):
+                if name not in ("rounds", "bets", "waiting", "line") or isinstance(inner, list):
                     yield from numbers(inner)
         elif isinstance(value, list):
             for inner in value:
@@ -298,25 +307,26 @@ def test_b14_amounts_and_positions_are_strings(door: Door) -> None:
     ):
         assert answer.status_code == 200
         assert not list(numbers(answer.json())), answer.text
-    assert f'"{HUGE}"' in door.get("/v1/balances").text
+    for path in ("/v1/balances", "/v1/reports/tables", f"/v1/rounds/{ROUND}"):
+        assert f'"{HUGE}"' in door.get(path).text
 
 
 def test_reads_pass_their_filters_on(door: Door) -> None:
-    door.get("/v1/balances?account=player&currency=MOP&after=player/P-1&limit=10")
-    door.get("/v1/reports/tables?table=R01&game=roulette&day=2026-11-29")
-    assert door.reader.asked == [("player", "MOP", "player/P-1", 10), ("R01", "roulette", date(2026, 11, 29))]
+    door.get("/v1/balances?prefix=player/&currency=MOP&after=player/P-1,MOP&limit=10")
+    door.get("/v1/reports/tables?day=2026-11-29")
+    assert door.reader.asked == [("player/", "MOP", "player/P-1,MOP", 10), date(2026, 11, 29)]
 
 
 @pytest.mark.parametrize(
     ("path", "field"),
     [
         ("/v1/rounds/17", "id"),
-        ("/v1/balances?acount=player", "acount"),
+        ("/v1/balances?prefx=player", "prefx"),
         ("/v1/balances?limit=0", "limit"),
         ("/v1/balances?limit=1001", "limit"),
         ("/v1/balances?limit=%EF%BC%91", "limit"),
         ("/v1/balances?limit=1&limit=2", "limit"),
-        ("/v1/balances?account=%00", "account"),
+        ("/v1/balances?prefix=%00", "prefix"),
         ("/v1/balances?at_least=-1", "at_least"),
         ("/v1/balances?at_least=" + "9" * 5000, "at_least"),
         ("/v1/reports/tables?day=29.11.2026", "day"),
@@ -337,6 +347,16 @@ def test_a_read_waits_for_the_position_it_names(door: Door, monkeypatch: pytest.
     assert door.reader.at >= 20
     monkeypatch.setattr("ledger.api.app.CATCH_UP_SECONDS", 0.05)
     assert_problem(door.get("/v1/balances?at_least=1000000"), "LGR-0518", "at_least")
+
+
+def test_a_projection_that_stands_still_is_shown(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert door.get("/healthz").json()["status"] == "ok"
+    (ledger, tables) = door.reader.projections()
+    stopped = msgspec.structs.replace(tables, position="7", stopped_at=NOW, stopped_by="8", stop_reason="poison")
+    monkeypatch.setattr(door.reader, "projections", lambda: [ledger, stopped])
+    health = door.get("/healthz").json()
+    assert (health["status"], health["position"]) == ("behind", "7")
+    assert health["projections"][1]["stop_reason"] == "poison"
 
 
 def test_time(door: Door) -> None:

@@ -32,7 +32,7 @@ def test_bets_in_order_with_their_fates_and_positions() -> None:
 
 def test_its_json_has_no_number_that_a_reader_could_round() -> None:
     shown = view(recorded([made_round([Bet("P-1", 10**15, "won", 180)], rng=random.Random(1))]))
-    numbers = re.findall(r"[:\[,](-?[0-9.]+)", msgspec.json.encode(shown).decode())
+    numbers = re.findall("[0-9.]+", re.sub('"[^"]*"', "", msgspec.json.encode(shown).decode()))
     assert numbers
     assert all(int(number) < 1000 for number in numbers), "lines and seats only"
 

@@ -1,0 +1,89 @@
+"""The door's read side: the queries of the projections, each in one read-only snapshot, over a few connections kept open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from typing import Any, Self
+from uuid import UUID
+
+import psycopg
+from psycopg_pool import ConnectionPool
+
+from ledger.api.views import Balances
+from ledger.errors import Refusal
+from projections import queries
+from projections.queries import ProjectionPosition, TableReport
+from projections.tables import LEDGER
+from projections.views import RoundView
+
+_CONNECTIONS = 8
+_WAIT_SECONDS = 5.0
+_STATEMENT_SECONDS = 10
+
+
+class SqlReader:
+    """See `ledger.api.views.Reader`. Raises psycopg.OperationalError where the database does not answer in time."""
+
+    def __init__(self, dsn: str) -> None:
+        self._pool = ConnectionPool(
+            dsn,
+            min_size=1,
+            max_size=_CONNECTIONS,
+            timeout=_WAIT_SECONDS,
+            configure=_configure,
+            check=ConnectionPool.check_connection,  # one round trip more, and a restarted database is nobody's error
+            kwargs={"autocommit": True},
+            open=False,
+            name="ledger-reader",
+        )
+
+    def __enter__(self) -> Self:
+        self._pool.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.close()
+
+    def projections(self) -> list[ProjectionPosition]:
+        with self._snapshot() as conn:
+            return queries.positions(conn)
+
+    def round(self, round_id: UUID) -> RoundView | None:
+        with self._snapshot() as conn:
+            return queries.round_view(conn, round_id)
+
+    def balances(self, *, prefix: str | None, currency: str | None, after: str | None, limit: int) -> Balances:
+        with self._snapshot() as conn:
+            found = queries.balances(conn, prefix, currency)
+            position = next((at.position for at in queries.positions(conn) if at.name == LEDGER.name), "0")
+        if after is not None:
+            behind = _cursor(after)
+            found = [balance for balance in found if (balance.account, balance.currency) > behind]
+        page = found[:limit]
+        more = f"{page[-1].account},{page[-1].currency}" if len(found) > limit else None
+        return Balances(position=position, balances=page, after=more)
+
+    def tables(self, *, day: date | None) -> TableReport:
+        with self._snapshot() as conn:
+            return queries.table_report(conn, day)
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[psycopg.Connection[Any]]:
+        with self._pool.connection() as conn, conn.transaction():
+            yield conn
+
+
+def _cursor(text: str) -> tuple[str, str]:
+    """Account and currency of the balance behind which a page begins. Neither holds a comma."""
+    account, comma, currency = text.rpartition(",")
+    if not comma:
+        raise Refusal("LGR-0108", "a page begins behind a balance: its account, a comma, its currency", field="after", value=text)
+    return account, currency
+
+
+def _configure(conn: psycopg.Connection[Any]) -> None:
+    conn.execute(f"SET statement_timeout = '{_STATEMENT_SECONDS}s'")
+    conn.execute("SET default_transaction_isolation = 'repeatable read'")
+    conn.execute("SET default_transaction_read_only = on")

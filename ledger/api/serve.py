@@ -1,0 +1,60 @@
+"""The service as a whole: write side, projections, read side and door on one database, and what is done at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from ledger.api.app import create_app
+from ledger.api.reader import SqlReader
+from ledger.api.server import HOST, PORT, Server
+from ledger.application import Rounds
+from ledger.reports import Report, Verdict
+from ledger.store.migrate import require_current
+from projections.runner import Runner
+
+
+class _Woken(NamedTuple):
+    """The write side, which tells the projections of every append instead of letting them find it at their next look."""
+
+    rounds: Rounds
+    runner: Runner
+
+    def post(self, reports: Sequence[Report], /) -> list[Verdict]:
+        verdicts = self.rounds.post(reports)
+        self.runner.wake()
+        return verdicts
+
+
+@contextmanager
+def opened(dsn: str, *, host: str = HOST, port: int = PORT, beyond_loopback: bool = False) -> Iterator[Server]:
+    """The service on the database at `dsn`, listening but not yet served: `run` it, in any thread, and `stop` it.
+
+    Refuses a schema that is not this program's (LGR-0502, never changed here), a database that cannot be reached (LGR-0501) and
+    what `Server` refuses.
+    """
+    require_current(dsn)
+    rounds = Rounds.connect(dsn)
+    try:
+        runner = Runner(dsn)
+        with SqlReader(dsn) as reader:
+            server = Server(create_app(_Woken(rounds, runner), reader), host=host, port=port, beyond_loopback=beyond_loopback)
+            # The projections end last: what the last posts wrote is read before the service is gone.
+            with server, runner:
+                yield server
+    finally:
+        rounds.close()
+
+
+def serve(
+    dsn: str,
+    *,
+    host: str = HOST,
+    port: int = PORT,
+    ready: Callable[[str], None] | None = None,
+    beyond_loopback: bool = False,
+) -> None:
+    """Serve until SIGTERM or SIGINT; `ready` is called with the URL once requests are answered. Refuses what `opened` refuses."""
+    with opened(dsn, host=host, port=port, beyond_loopback=beyond_loopback) as server:
+        server.run(ready)

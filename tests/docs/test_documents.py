@@ -1,0 +1,46 @@
+"""The documents hang together: links lead somewhere, decisions are listed, and every version says what it does to payouts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_inside_the_project_leads_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text("utf-8")):
+        assert "://" in target or (document.parent / target).exists(), target
+
+
+def test_every_document_is_reached_from_the_readme() -> None:
+    reached: set[Path] = set()
+    ahead = {ROOT / "README.md"}
+    while ahead:
+        document = ahead.pop()
+        reached.add(document)
+        targets = re.findall(r"\]\(([^):#]+\.md)[^)]*\)", document.read_text("utf-8"))
+        ahead |= {(document.parent / target).resolve() for target in targets} - reached
+    assert set(DOCUMENTS) <= reached
+
+
+def test_decisions_are_numbered_without_a_gap_and_listed_with_their_titles() -> None:
+    pages = sorted((ROOT / "docs" / "adr").glob("0*.md"))
+    listed = (ROOT / "docs" / "adr" / "README.md").read_text("utf-8").splitlines()
+    for number, page in enumerate(pages, 1):
+        title = page.read_text("utf-8").splitlines()[0].removeprefix("# ")
+        assert title.startswith(f"{number}. ")
+        assert page.name.startswith(f"{number:04}-")
+        assert f"- [{title}]({page.name})" in listed
+
+
+def test_every_version_says_what_it_does_to_payouts() -> None:
+    versions = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text("utf-8"), flags=re.MULTILINE)[1:]
+    assert versions
+    for version in versions:
+        words = re.search(r"^### Changes that alter a payout\n+(?!#)\S", version, re.MULTILINE)
+        assert words, version.splitlines()[0]
