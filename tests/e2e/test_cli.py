@@ -6,7 +6,9 @@ import csv
 import io
 import json
 from typing import Any
+from uuid import UUID
 
+import msgspec
 import psycopg
 import pytest
 
@@ -105,13 +107,12 @@ def test_an_id_that_names_nothing_is_refused(command: tuple[str, ...], id_: str,
 
 
 def test_an_ambiguous_beginning_is_refused_with_what_it_may_mean(dsn: str) -> None:
-    from uuid import UUID
-
     rounds = house(dsn)
     tables = [Terminal("R01"), Terminal("R02", currency="HKD")]
     for n, table in enumerate(tables):
+        opening = table.open()
         table.round = UUID(f"01a229cf-0000-7000-8000-00000000000{n}")
-        accepted(rounds.post(table.whole_round([], "0")))
+        accepted(rounds.post([msgspec.structs.replace(opening, round=table.round)]))
     rounds.close()
     said = roundledger("rounds", "show", "01a229cf", code=2, LEDGER_DSN=dsn).stderr
     assert "error[LGR-0702]" in said
