@@ -55,13 +55,13 @@ def test_settle_prints_losers_first_with_the_named_fields(capsys: pytest.Capture
 def test_settle_58_2004_art_9_commission_and_breakage(capsys: pytest.CaptureFixture[str]) -> None:
     [won] = settled(capsys, "58/2004", "3", "sshong:123=100")
     # 100.00 × 1/3 = 33.33…; 5 % of it goes to the bank; 31.66 is paid.
-    assert (won["prize_exact"], won["prize"], won["commission"], won["breakage"], won["net"]) == (
+    assert [won[field] for field in ("prize_exact", "prize", "commission", "breakage", "net")] == [
         "10000/3",
         "3333",
         "166",
         "1",
         "3166",
-    )
+    ]
     [coarse] = settled(capsys, "58/2004", "3", "sshong:123=100", "--payable-unit", "1.00")
     assert (coarse["net"], coarse["breakage"]) == ("3100", "67")
 
@@ -131,7 +131,7 @@ def test_check_settles_every_bet_on_every_outcome(capsys: pytest.CaptureFixture[
 
 def test_list_and_show_name_dates_articles_and_assumptions(capsys: pytest.CaptureFixture[str]) -> None:
     listed = json.loads(printed(capsys, "list", "--json"))["regulations"]
-    assert [(row["regulation"], row["effective_to"]) for row in listed][0] == ("30/2003", "2004-05-17")
+    assert (listed[0]["regulation"], listed[0]["effective_to"]) == ("30/2003", "2004-05-17")
     shown = json.loads(printed(capsys, "show", "30/2003", "--json"))
     assert shown["revoked_by"] == "60/2004"
     assert [row["article"] for row in shown["chances"] if row["chance"] == "dozen:2"] == ["30/2003 art. 6(10), 7(7)"]

@@ -1,0 +1,209 @@
+"""Commands on a real ledger, as processes: what they print in each form, and how they exit."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import psycopg
+import pytest
+
+from ledger.events import PayoutMade
+from ledger.money import format_plain
+from ledger.store import log
+from tests.e2e.process import printed, roundledger
+from tests.support import Terminal, accepted, house
+
+BETS = [("straight:17", "10000"), ("red", "5000"), ("split:17-20", "2500")]
+
+
+@pytest.fixture
+def played(dsn: str) -> tuple[str, Terminal]:
+    """A database with one settled round, which nobody has projected yet."""
+    table = Terminal()
+    rounds = house(dsn)
+    accepted(rounds.post(table.whole_round(BETS, "17")))
+    rounds.close()
+    return dsn, table
+
+
+def bet_on(dsn: str, table: Terminal, spot: str) -> str:
+    """The id of the round's bet on a spot."""
+    found = printed("rounds", "show", str(table.round), LEDGER_DSN=dsn)
+    return next(str(bet["bet"]) for bet in found["bets"] if bet["spot"] == spot)
+
+
+def test_a_round_is_listed_and_shown_with_articles_arithmetic_and_positions(played: tuple[str, Terminal]) -> None:
+    dsn, table = played
+    [row] = printed("rounds", "list", LEDGER_DSN=dsn)["rounds"]
+    assert row["round"] == str(table.round)
+    assert (row["bets"], row["stakes"], row["shown"]) == (3, "17500", "17, black")
+    shown = printed("rounds", "show", str(table.round)[:13], LEDGER_DSN=dsn)
+    assert shown["notes"] == ["30/2003, repealed by 60/2004, applied by opt-in"]
+    [straight, red, split] = shown["bets"]
+    assert straight["arithmetic"] == "100.00 × 35 = 3500.00"
+    assert straight["article"].startswith("30/2003 art. 6(1), 7(1)")
+    assert (red["result"], red["returned"]) == ("lost", "0")
+    assert split["returned"] == "45000"
+    with psycopg.connect(dsn) as conn:
+        events = log.stream(conn, table.round)
+    assert [event["position"] for event in shown["events"]] == [str(recorded.position) for recorded in events]
+    paid = next(r for r in events if isinstance(r.body, PayoutMade) and r.body.spot == "straight:17")
+    assert straight["resolved_position"] == str(paid.position)
+    drawn = roundledger("rounds", "show", str(table.round), LEDGER_DSN=dsn).stdout
+    assert "100.00 × 35 = 3500.00" in drawn
+    assert str(paid.position) in drawn
+
+
+def test_a_bet_is_explained_from_the_log(played: tuple[str, Terminal]) -> None:
+    dsn, table = played
+    bet = bet_on(dsn, table, "straight:17")
+    out = roundledger("explain", bet[:18], LEDGER_DSN=dsn).stdout
+    for word in ("17, black", "30/2003 art. 6(1)", "30/2003 art. 7(1)", "pleno", "孤丁", "MOP 100.00 × 35 = MOP 3500.00"):
+        assert word in out
+    assert "30/2003, repealed by 60/2004, applied by opt-in" in out
+    found = printed("explain", str(table.round), LEDGER_DSN=dsn)
+    assert [each["explanation"]["spot"] for each in found] == ["red", "split:17-20", "straight:17"]
+    assert [event["event"] for event in found[-1]["events"]] == [
+        "roundledger.RoundOpened.v1",
+        "roundledger.BetPlaced.v1",
+        "roundledger.BettingClosed.v1",
+        "roundledger.OutcomeRecorded.v1",
+        "roundledger.PayoutMade.v1",
+        "roundledger.RoundSettled.v1",
+    ]
+
+
+def test_an_explanation_says_where_the_log_has_another_figure(played: tuple[str, Terminal]) -> None:
+    dsn, table = played
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("ALTER TABLE ledger.events DISABLE TRIGGER ALL")
+        conn.execute(
+            "UPDATE ledger.events SET state = convert_to(replace(convert_from(state, 'UTF8'), '360000', '360001'), 'UTF8') "
+            "WHERE originator_id = %s",
+            (table.round,),
+        )
+    done = roundledger("explain", str(table.round), code=1, LEDGER_DSN=dsn)
+    assert "DIFFERENT: returned is 360001" in done.stdout
+
+
+def test_a_round_that_is_not_settled_cannot_be_explained(dsn: str) -> None:
+    table = Terminal()
+    rounds = house(dsn)
+    accepted(rounds.post(table.whole_round(BETS, "17")[:-1]))
+    rounds.close()
+    assert "error[LGR-0709]" in roundledger("explain", str(table.round), code=2, LEDGER_DSN=dsn).stderr
+    assert "closed" in roundledger("rounds", "show", str(table.round), LEDGER_DSN=dsn).stdout
+
+
+@pytest.mark.parametrize("id_", ["0000", "ffffffff-ffff", "17", "zzzzzzzz", "=1+1"])
+@pytest.mark.parametrize("command", [("rounds", "show"), ("explain",)])
+def test_an_id_that_names_nothing_is_refused(command: tuple[str, ...], id_: str, played: tuple[str, Terminal]) -> None:
+    assert "error[LGR-0701]" in roundledger(*command, id_, code=2, LEDGER_DSN=played[0]).stderr
+
+
+def test_an_ambiguous_beginning_is_refused_with_what_it_may_mean(dsn: str) -> None:
+    rounds = house(dsn)
+    tables = [Terminal("R01"), Terminal("R02", currency="HKD")]
+    for n, table in enumerate(tables):
+        opening = table.open()
+        table.round = UUID(f"01a229cf-0000-7000-8000-00000000000{n}")
+        accepted(rounds.post([msgspec.structs.replace(opening, round=table.round)]))
+    rounds.close()
+    said = roundledger("rounds", "show", "01a229cf", code=2, LEDGER_DSN=dsn).stderr
+    assert "error[LGR-0702]" in said
+    assert all(str(table.round) in said for table in tables)
+
+
+def test_the_figures_of_a_report_are_the_same_in_every_form(played: tuple[str, Terminal]) -> None:
+    dsn, _ = played
+    report = ("report", "tables")
+    document = printed(*report, LEDGER_DSN=dsn)
+    [line] = document["tables"]
+    [comma] = csv.DictReader(io.StringIO(roundledger(*report, "--csv", LEDGER_DSN=dsn).stdout))
+    drawn = roundledger(*report, LEDGER_DSN=dsn).stdout
+    amounts = ("handle", "prizes", "commission", "breakage", "win", "theoretical_win")
+    for key in amounts:
+        assert comma[key] == format_plain(int(line[key]), line["currency"])
+        assert comma[key] in drawn
+    assert (line["handle"], line["prizes"], line["win"]) == ("17500", "392500", "-387500")
+    assert line["win_percent"] == comma["win_percent"] == "-2214.29"
+    assert line["theoretical_win_exact"] == "17500/37"
+    for fact in ("property", "period", "as_of_position", "generated_at", "software"):
+        assert document[fact]
+        assert fact.replace("_", " ") in drawn
+    assert document["notes"] == ["30/2003, repealed by 60/2004, applied by opt-in"]
+    assert document["totals"][0]["win"] == line["win"]
+
+
+def test_balances_sum_to_zero_and_can_be_narrowed(played: tuple[str, Terminal]) -> None:
+    dsn, _ = played
+    found = printed("balances", LEDGER_DSN=dsn)
+    assert [total["balance"] for total in found["totals"]] == ["0"]
+    [win] = printed("balances", "win/", LEDGER_DSN=dsn)["balances"]
+    assert win == {"account": "win/R01", "currency": "MOP", "balance": "-387500"}
+    rows = list(csv.DictReader(io.StringIO(roundledger("balances", "--csv", LEDGER_DSN=dsn).stdout)))
+    assert {row["account"]: row["balance"] for row in rows}["win/R01"] == "-3875.00"
+    assert "error[LGR-0105]" in roundledger("balances", "--currency", "MOPS", code=2, LEDGER_DSN=dsn).stderr
+
+
+def test_an_empty_ledger_says_no_activity(dsn: str) -> None:
+    for command in (("report", "tables"), ("balances",), ("rounds", "list")):
+        assert "No activity" in roundledger(*command, LEDGER_DSN=dsn).stdout
+
+
+def test_b46_the_exit_code_tells_equal_from_different_from_not_done(played: tuple[str, Terminal], bare_dsn: str) -> None:
+    dsn, _ = played
+    equal = roundledger("replay", LEDGER_DSN=dsn)
+    assert "replay: equal" in equal.stdout
+    assert "events folded afresh" in equal.stderr
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("UPDATE projection.balances SET balance = balance + 1 WHERE account = 'win/R01'")
+    different = roundledger("replay", code=1, LEDGER_DSN=dsn)
+    assert "DIFFERENT" in different.stdout
+    assert (
+        "balances account=win/R01, currency=MOP: balance is -387499 in the live table, -387500 in the replay" in different.stdout
+    )
+    assert not json.loads(roundledger("replay", "--json", code=1, LEDGER_DSN=dsn).stdout)["equal"]
+    no_schema = roundledger("replay", code=2, LEDGER_DSN=bare_dsn)
+    assert "error[LGR-0502]" in no_schema.stderr
+    assert "roundledger db init" in no_schema.stderr
+    assert roundledger("replay", code=2, LEDGER_DSN="host=127.0.0.1 port=1").stderr.startswith("error[LGR-0501]")
+    roundledger("replay", "--nonsense", code=2, LEDGER_DSN=dsn)
+
+
+def test_b46_nothing_compared_is_not_equal(dsn: str) -> None:
+    assert "nothing was compared" in roundledger("replay", code=2, LEDGER_DSN=dsn).stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("rounds", "list"), ("rounds", "show", "0000"), ("explain", "0000"), ("balances",), ("report", "tables"), ("serve",)],
+)
+def test_a_database_without_the_schema_is_never_changed(command: tuple[str, ...], bare_dsn: str) -> None:
+    said = roundledger(*command, code=2, LEDGER_DSN=bare_dsn).stderr
+    assert "error[LGR-0502]" in said
+    assert "roundledger db init" in said
+    with psycopg.connect(bare_dsn) as conn:
+        assert conn.execute("SELECT to_regnamespace('ledger')").fetchone() == (None,)
+
+
+def test_a_property_is_checked_applied_once_and_shown(dsn: str, tmp_path: Any) -> None:
+    file = tmp_path / "house.toml"
+    file.write_text('id = "H"\nname = "House"\nzone = "Asia/Macau"\ngaming_day_start = "06:00"\n')
+    assert "error[LGR-0604]" in roundledger("property", "check", str(file), code=2).stderr
+    file.write_text(
+        file.read_text() + '[[tables]]\nid = "F1"\npit = "A"\ngame = "fantan"\ncurrency = "MOP"\npayable_unit = "1"\n'
+    )
+    assert "valid" in roundledger("property", "check", str(file)).stderr
+    assert "applied" in roundledger("property", "apply", str(file), LEDGER_DSN=dsn).stderr
+    assert "already in force" in roundledger("property", "apply", str(file), LEDGER_DSN=dsn).stderr
+    [shown] = printed("property", "show", LEDGER_DSN=dsn)
+    assert [table["id"] for table in shown["tables"]] == ["F1"]
+    assert "F1" in roundledger("property", "show", LEDGER_DSN=dsn).stdout
+    file.write_text(file.read_text() + '[[opt_ins]]\nregulation = "60/2004"\nreason = "r"\napproved_by = "a"\n')
+    assert "opt_ins[0].regulation" in roundledger("property", "check", str(file), code=2).stderr
