@@ -40,7 +40,7 @@ class Explained:
         ]
         for what, recorded in self.events:
             body: Any = recorded.body
-            event = body.TOPIC.removeprefix("roundledger.")
+            event = body.TOPIC
             shown.append(f"    position {recorded.position}: {event}, {what}, {timestamp(body.received_at)}")
         shown += [f"  DIFFERENT: {difference}" for difference in self.differences]
         return shown

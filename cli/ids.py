@@ -36,7 +36,7 @@ def find(conn: psycopg.Connection[Any], text: str) -> Found:
 def _rounds(conn: psycopg.Connection[Any], text: str) -> list[Found]:
     rows = conn.execute(
         "SELECT originator_id FROM ledger.events WHERE originator_id BETWEEN %s AND %s AND originator_version = 1 "
-        "AND topic LIKE 'roundledger.RoundOpened.%%' ORDER BY originator_id LIMIT 3",
+        "AND topic LIKE 'RoundOpened.%%' ORDER BY originator_id LIMIT 3",
         _range(text),
     )
     return [Found(round_, None) for (round_,) in rows]
@@ -45,9 +45,8 @@ def _rounds(conn: psycopg.Connection[Any], text: str) -> list[Found]:
 def _bets(conn: psycopg.Connection[Any], text: str) -> list[Found]:
     # A bet's id is the id of the event by which its terminal reported it.
     rows = conn.execute(
-        "SELECT t.round, t.event_id FROM ledger.terminal_events AS t JOIN ledger.events AS e "
-        "ON e.originator_id = t.round AND e.originator_version = t.first_version "
-        "WHERE t.event_id BETWEEN %s AND %s AND e.topic LIKE 'roundledger.BetPlaced.%%' ORDER BY t.event_id LIMIT 3",
+        "SELECT originator_id, cause FROM ledger.events WHERE cause BETWEEN %s AND %s AND topic LIKE 'BetPlaced.%%' "
+        "ORDER BY cause LIMIT 3",
         _range(text),
     )
     return [Found(round_, bet) for round_, bet in rows]

@@ -181,7 +181,7 @@ def _event(recorded: Recorded) -> dict[str, Any]:
     return {
         "position": recorded.position,
         "version": recorded.version,
-        "event": body.TOPIC.removeprefix("roundledger."),
+        "event": body.TOPIC,
         "terminal": body.terminal,
         "sequence": body.sequence,
         "cause": str(body.cause),

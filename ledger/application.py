@@ -1,4 +1,4 @@
-"""The use cases: what the door and the command line may do to rounds.
+"""The use cases: what the door and the command line may do.
 
 Reports come in groups, whatever waited at the same moment; a group is decided in order and appended in one transaction. The rounds
 in memory are believed until the database says otherwise: a version, a receipt or an open round that is already there sends the
@@ -28,7 +28,7 @@ from ledger.reports import CloseBetting, OpenRound, PlaceBet, RecordOutcome, Rep
 from ledger.round import Origin, Round, RoundEvent, Terms, project
 from ledger.rules import Applied, Regulation, regulation_for
 from ledger.store.mapper import EventMapper
-from ledger.store.recorder import LedgerFactory, LedgerRecorder, Occupancy, Receipt
+from ledger.store.recorder import Claim, LedgerFactory, LedgerRecorder, Occupancy, Receipt, Rejection
 
 _DOCUMENTS = UUID("6f0d3c7e-5b0a-5a53-9d36-5d8a6c2f1b10")
 """Namespace of the streams that hold documents; any fixed value does."""
@@ -41,13 +41,15 @@ _TRIES = 4
 class _Group:
     """What one append will hold, while it is being decided."""
 
-    __slots__ = ("closed", "documents", "doubt", "events", "opened", "receipts", "settled", "spans")
+    __slots__ = ("claims", "closed", "documents", "doubt", "events", "opened", "rejections", "settled", "spans")
 
     def __init__(self, *, doubt: bool) -> None:
         self.doubt = doubt
         """Whether a first try met a conflict, so that even what was never seen is looked up."""
         self.events: list[RoundEvent] = []
-        self.receipts: list[Receipt] = []
+        self.claims: dict[int, Claim] = {}
+        """Index in `events` of the first event of a report → its claim on its event id."""
+        self.rejections: list[Rejection] = []
         self.spans: dict[int, tuple[int, int]] = {}
         """Index of the report → its events' slice of `events`."""
         self.opened: dict[str, UUID] = {}
@@ -137,7 +139,7 @@ class Rounds(Application[UUID]):
             # Somebody was here first: another writer, or this report's own earlier try. Decide again from the log, and if that
             # is refused as well, one by one, so that a conflict costs only the item that has it.
             self._forget()
-            known = self._recorder.receipts([(reports[n].terminal, reports[n].event_id) for n in waiting])
+            known = self._recorder.receipts([reports[n].event_id for n in waiting])
             try:
                 self._append_group(reports, waiting, verdicts, known)
             except (IntegrityError, OperationalError) as again:
@@ -149,7 +151,7 @@ class Rounds(Application[UUID]):
     def _post_alone(self, reports: Sequence[Report], n: int, verdicts: dict[int, Verdict]) -> None:
         for _ in range(_TRIES):
             self._forget()
-            known = self._recorder.receipts([(reports[n].terminal, reports[n].event_id)])
+            known = self._recorder.receipts([reports[n].event_id])
             try:
                 self._append_group(reports, [n], verdicts, known)
             except (IntegrityError, OperationalError) as error:
@@ -165,14 +167,14 @@ class Rounds(Application[UUID]):
         reports: Sequence[Report],
         waiting: list[int],
         verdicts: dict[int, Verdict],
-        known: dict[tuple[str, UUID], Receipt] | None,
+        known: dict[UUID, Receipt] | None,
     ) -> None:
         group = _Group(doubt=known is not None)
         decided: dict[int, Verdict] = {}
         refused: list[tuple[int, Refusal]] = []
         for n in waiting:
             report = reports[n]
-            receipt = None if known is None else known.get((report.terminal, report.event_id))
+            receipt = None if known is None else known.get(report.event_id)
             if receipt is not None:
                 decided[n] = _again(report, receipt)
                 continue
@@ -184,16 +186,18 @@ class Rounds(Application[UUID]):
             start = len(group.events)
             group.events.extend(events)
             group.spans[n] = (start, len(group.events))
-            group.receipts.append(_accepted_receipt(report, events))
+            group.claims[start] = Claim(report.event_id, _mark(report), len(events))
         if refused and known is None:
             # A refusal is final only if the report was not accepted before.
-            known = self._recorder.receipts([(reports[n].terminal, reports[n].event_id) for n, _ in refused])
+            known = self._recorder.receipts([reports[n].event_id for n, _ in refused])
         for n, reason in refused:
             report = reports[n]
-            receipt = None if known is None else known.get((report.terminal, report.event_id))
+            receipt = None if known is None else known.get(report.event_id)
             decided[n] = _rejected(report, reason) if receipt is None else _again(report, receipt)
             if receipt is None and not reason.meaning.retryable:
-                group.receipts.append(_rejected_receipt(report, reason))
+                group.rejections.append(
+                    Rejection(report.event_id, report.terminal, report.sequence, report.round, _mark(report), reason)
+                )
         positions = self._append(group)
         for n, (start, end) in group.spans.items():
             decided[n] = Verdict(
@@ -202,11 +206,14 @@ class Rounds(Application[UUID]):
         verdicts.update(decided)
 
     def _append(self, group: _Group) -> list[int]:
-        if not group.events and not group.receipts:
+        if not group.events and not group.rejections:
             return []
         stored = [self.mapper.to_stored_event(event) for event in group.events]
         positions = self._recorder.insert_events(
-            stored, receipts=group.receipts, occupancy=Occupancy(group.closed, list(group.opened.items()))
+            stored,
+            claims=group.claims,
+            rejections=group.rejections,
+            occupancy=Occupancy(tuple(group.closed), tuple(group.opened.items())),
         )
         self._documents |= group.documents
         for id_ in group.settled:
@@ -474,13 +481,13 @@ def _is_conflict(error: Exception) -> bool:
 
 def _without_repeats(reports: Sequence[Report], waiting: list[int]) -> tuple[list[int], list[int]]:
     """Splits off reports whose event id comes a second time in the group; they are answered after the first is stored."""
-    seen: set[tuple[str, UUID]] = set()
+    seen: set[UUID] = set()
     first: list[int] = []
     later: list[int] = []
     for n in waiting:
-        key = (reports[n].terminal, reports[n].event_id)
-        (later if key in seen else first).append(n)
-        seen.add(key)
+        event_id = reports[n].event_id
+        (later if event_id in seen else first).append(n)
+        seen.add(event_id)
     return first, later
 
 
@@ -488,13 +495,9 @@ def _document(kind: str, name: str, sha256: str, content: str) -> DocumentRecord
     return DocumentRecorded(kind=kind, name=name, sha256=sha256, content=content, recorded_at=datetime.now(UTC))
 
 
-def _accepted_receipt(report: Report, events: Sequence[RoundEvent]) -> Receipt:
-    first, last = events[0].originator_version, events[-1].originator_version
-    return Receipt(report.terminal, report.event_id, report.fingerprint, report.sequence, report.round, first, last, None)
-
-
-def _rejected_receipt(report: Report, refusal: Refusal) -> Receipt:
-    return Receipt(report.terminal, report.event_id, report.fingerprint, report.sequence, report.round, None, None, refusal)
+def _mark(report: Report) -> bytes:
+    """What is stored of a report's fingerprint: 128 bits, against accident and malice alike."""
+    return report.fingerprint[:16]
 
 
 def _rejected(report: Report, refusal: Refusal) -> Verdict:
@@ -503,11 +506,11 @@ def _rejected(report: Report, refusal: Refusal) -> Verdict:
 
 def _again(report: Report, receipt: Receipt) -> Verdict:
     """The first answer to a report that comes again; a refusal where another body comes under the same id."""
-    if receipt.fingerprint != report.fingerprint:
+    if receipt.fingerprint != _mark(report):
         other = Refusal(
             "LGR-0301",
             f"event id {report.event_id} was used for another body: "
-            f"sha256 {receipt.fingerprint.hex()} then, {report.fingerprint.hex()} now",
+            f"fingerprint {receipt.fingerprint.hex()} then, {_mark(report).hex()} now",
             field="id",
             value=str(report.event_id),
             help="a changed event is a new event: give it an id of its own",

@@ -39,7 +39,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class RoundOpened(Body, frozen=True, kw_only=True, omit_defaults=True):
     """A round begins; betting is open. Names all that it is played under."""
 
-    TOPIC: ClassVar[str] = "roundledger.RoundOpened.v1"
+    TOPIC: ClassVar[str] = "RoundOpened.v1"
 
     property: str
     pit: str
@@ -67,7 +67,7 @@ class RoundOpened(Body, frozen=True, kw_only=True, omit_defaults=True):
 class BetPlaced(Body, frozen=True, kw_only=True, omit_defaults=True):
     """One stake on one chance and selection. The bet's id is the terminal's event id (`cause`)."""
 
-    TOPIC: ClassVar[str] = "roundledger.BetPlaced.v1"
+    TOPIC: ClassVar[str] = "BetPlaced.v1"
 
     bet: UUID
     player: str
@@ -85,7 +85,7 @@ class BetPlaced(Body, frozen=True, kw_only=True, omit_defaults=True):
 class BettingClosed(Body, frozen=True, kw_only=True, omit_defaults=True):
     """No more bets: the bell."""
 
-    TOPIC: ClassVar[str] = "roundledger.BettingClosed.v1"
+    TOPIC: ClassVar[str] = "BettingClosed.v1"
 
 
 class LostBet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -103,7 +103,7 @@ class LostBet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class OutcomeRecorded(Body, frozen=True, kw_only=True, omit_defaults=True):
     """What the table showed, with every bet that lost by it (losers are collected before winners are paid)."""
 
-    TOPIC: ClassVar[str] = "roundledger.OutcomeRecorded.v1"
+    TOPIC: ClassVar[str] = "OutcomeRecorded.v1"
 
     raw: str
     """As the terminal wrote it."""
@@ -116,9 +116,12 @@ class OutcomeRecorded(Body, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PayoutMade(Body, frozen=True, kw_only=True, omit_defaults=True):
-    """One winner paid, or one push returned (prize 0): prize − commission − breakage = net prize; returned = stake + net prize."""
+    """One winner paid, or one push returned (prize 0).
 
-    TOPIC: ClassVar[str] = "roundledger.PayoutMade.v1"
+    prize − commission − breakage = net prize; returned = stake + net prize.
+    """
+
+    TOPIC: ClassVar[str] = "PayoutMade.v1"
 
     bet: UUID
     player: str
@@ -141,7 +144,7 @@ class PayoutMade(Body, frozen=True, kw_only=True, omit_defaults=True):
 class RoundSettled(Body, frozen=True, kw_only=True, omit_defaults=True):
     """Every bet of the round is resolved; the table may open its next round. Totals in minor units of `currency`."""
 
-    TOPIC: ClassVar[str] = "roundledger.RoundSettled.v1"
+    TOPIC: ClassVar[str] = "RoundSettled.v1"
 
     currency: str
     bets: int
@@ -156,7 +159,7 @@ class RoundSettled(Body, frozen=True, kw_only=True, omit_defaults=True):
 class DocumentRecorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The canonical content of a regulation or of a property's configuration, logged once per content before its first use."""
 
-    TOPIC: ClassVar[str] = "roundledger.DocumentRecorded.v1"
+    TOPIC: ClassVar[str] = "DocumentRecorded.v1"
 
     kind: str
     """`regulation` or `property`."""

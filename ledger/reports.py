@@ -1,6 +1,6 @@
 """What terminals report, and what they are answered: the words between the door and the application.
 
-A report is a request ("a bet was placed"); the log's events (`ledger.events`) are what became of it. Both carry the same topic,
+A report is a request ("a bet was placed"); the log's events (`ledger.events`) are what became of it. Both carry the same name,
 since a terminal speaks of facts of the table, but a report holds only what the terminal knows: property, regulation and payouts
 are the ledger's to add.
 
@@ -17,7 +17,7 @@ from uuid import UUID
 import msgspec
 
 from ledger.errors import Refusal
-from ledger.events import BetPlaced, BettingClosed, OutcomeRecorded, RoundOpened
+from ledger.events import BetPlaced, BettingClosed, Event, OutcomeRecorded, RoundOpened
 
 Ref = Annotated[
     str,
@@ -75,11 +75,17 @@ class RecordOutcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 Body = OpenRound | PlaceBet | CloseBetting | RecordOutcome
 """What a report says."""
 
+
+def type_of(event: type[Event]) -> str:
+    """The CloudEvents `type` under which an event travels: its topic, with this program's name before it."""
+    return f"roundledger.{event.TOPIC}"
+
+
 TYPES: dict[str, type[OpenRound | PlaceBet | CloseBetting | RecordOutcome]] = {
-    RoundOpened.TOPIC: OpenRound,
-    BetPlaced.TOPIC: PlaceBet,
-    BettingClosed.TOPIC: CloseBetting,
-    OutcomeRecorded.TOPIC: RecordOutcome,
+    type_of(RoundOpened): OpenRound,
+    type_of(BetPlaced): PlaceBet,
+    type_of(BettingClosed): CloseBetting,
+    type_of(OutcomeRecorded): RecordOutcome,
 }
 """CloudEvents `type` → what its `data` must be."""
 

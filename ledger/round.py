@@ -1,8 +1,9 @@
 """The round: one coup at one table, the aggregate of the ledger.
 
-A round decides whether something may happen (`verify_…` raises the reason, `can_…` answers, the bare verb does it) and says it in
-events; its state is what its events say and nothing else. It is an `eventsourcing` aggregate by protocol: envelopes with a `mutate`,
-an id, a version, `collect_events()`. The rules come in as an argument: the round knows its state, the regulation knows the money.
+A round decides whether something may happen (`verify_…` raises the reason, `can_…` answers, the bare verb does it) and says it
+in events; its state is what its events say and nothing else. It is an `eventsourcing` aggregate by protocol: envelopes with a
+`mutate`, an id, a version, `collect_events()`. The rules come in as an argument: the round knows its state, the regulation
+knows the money.
 
 Void, correction, dispute and the throws of craps join here with their events; the places are `Status` and `Round.apply`.
 """

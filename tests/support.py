@@ -13,15 +13,15 @@ import msgspec
 from ledger import property as property_
 from ledger.application import Rounds
 from ledger.events import BetPlaced, BettingClosed, OutcomeRecorded, RoundOpened
-from ledger.reports import Body, CloseBetting, OpenRound, PlaceBet, RecordOutcome, Report, Verdict
+from ledger.reports import Body, CloseBetting, OpenRound, PlaceBet, RecordOutcome, Report, Verdict, type_of
 
 ROOT = Path(__file__).parent.parent
 DEMO = property_.read(ROOT / "seeds" / "demo" / "property.toml")
-TOPICS = {
-    OpenRound: RoundOpened.TOPIC,
-    PlaceBet: BetPlaced.TOPIC,
-    CloseBetting: BettingClosed.TOPIC,
-    RecordOutcome: OutcomeRecorded.TOPIC,
+EVENTS = {
+    OpenRound: RoundOpened,
+    PlaceBet: BetPlaced,
+    CloseBetting: BettingClosed,
+    RecordOutcome: OutcomeRecorded,
 }
 
 
@@ -40,7 +40,7 @@ class Terminal:
         fields: dict[str, Any] = {
             "event_id": uuid4(),
             "terminal": self.name,
-            "type": TOPICS[type(body)],
+            "type": type_of(EVENTS[type(body)]),
             "round": round or self.round,
             "occurred_at": datetime.now(UTC),
             "received_at": datetime.now(UTC),

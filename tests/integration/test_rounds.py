@@ -87,8 +87,8 @@ def test_the_same_id_with_another_body_is_refused_with_both_fingerprints(rounds:
     [verdict] = rounds.post([other])
     assert verdict.refusal is not None
     assert verdict.refusal.code == "LGR-0301"
-    assert first.fingerprint.hex() in verdict.refusal.detail
-    assert other.fingerprint.hex() in verdict.refusal.detail
+    assert first.fingerprint[:16].hex() in verdict.refusal.detail
+    assert other.fingerprint[:16].hex() in verdict.refusal.detail
     assert codes(rounds.post([first])) == ["replayed"]
 
 

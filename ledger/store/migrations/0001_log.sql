@@ -15,19 +15,28 @@ $$;
 
 CREATE TABLE ledger.events (
     originator_id uuid NOT NULL,
+    cause uuid,
     originator_version bigint NOT NULL,
+    notification_id bigint NOT NULL DEFAULT ledger.next_position(),
+    caused smallint,
     topic text NOT NULL,
     state bytea NOT NULL,
-    notification_id bigint NOT NULL DEFAULT ledger.next_position(),
+    fingerprint bytea,
     PRIMARY KEY (originator_id, originator_version),
-    CONSTRAINT events_position UNIQUE (notification_id)
+    CONSTRAINT events_position UNIQUE (notification_id),
+    CONSTRAINT events_claim CHECK (num_nulls(cause, caused, fingerprint) IN (0, 3))
 );
+-- An event id that a terminal reported is used once in the whole log: how a retry finds its first answer, as long as the log lives.
+CREATE UNIQUE INDEX events_cause ON ledger.events (cause) WHERE cause IS NOT NULL;
 ALTER SEQUENCE ledger.positions OWNED BY ledger.events.notification_id;
 COMMENT ON TABLE ledger.events IS 'The log. Append-only: update, delete and truncate are refused.';
 COMMENT ON COLUMN ledger.events.originator_id IS 'The stream: a round''s id, or that of a logged document.';
 COMMENT ON COLUMN ledger.events.originator_version IS 'The event''s place in its stream, from 1 without gaps.';
 COMMENT ON COLUMN ledger.events.topic IS 'The event''s name and version; independent of any code''s module path.';
 COMMENT ON COLUMN ledger.events.state IS 'The payload: flat JSON in UTF-8, the exact bytes that were recorded.';
+COMMENT ON COLUMN ledger.events.cause IS 'On the first event that a terminal''s report brought about: the report''s event id.';
+COMMENT ON COLUMN ledger.events.caused IS 'With cause: how many events the report brought about, from this one on.';
+COMMENT ON COLUMN ledger.events.fingerprint IS 'With cause: the first 128 bits of the SHA-256 of the report''s canonical form.';
 COMMENT ON COLUMN ledger.events.notification_id IS 'The position: the event''s place in the one order of the store. Gaps are normal.';
 
 CREATE VIEW ledger.log AS
@@ -45,26 +54,20 @@ $$;
 CREATE TRIGGER events_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.events
     FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
--- What became of every event that a terminal reported: written in the same transaction as the events it caused, and kept as long.
-CREATE TABLE ledger.terminal_events (
+-- Reports that were refused for good: a rejected id stays rejected.
+CREATE TABLE ledger.rejections (
+    event_id uuid PRIMARY KEY,
     terminal text NOT NULL,
-    event_id uuid NOT NULL,
-    fingerprint bytea NOT NULL,
     sequence bigint,
     round uuid NOT NULL,
-    first_version bigint,
-    last_version bigint,
-    refusal jsonb,
-    PRIMARY KEY (terminal, event_id),
-    CHECK ((first_version IS NULL) = (last_version IS NULL)),
-    CHECK ((first_version IS NULL) <> (refusal IS NULL))
+    fingerprint bytea NOT NULL,
+    refusal jsonb NOT NULL,
+    recorded_at timestamptz NOT NULL DEFAULT now()
 );
-COMMENT ON TABLE ledger.terminal_events IS 'The verdict on each event that a terminal reported; how a retry finds its first answer.';
-COMMENT ON COLUMN ledger.terminal_events.fingerprint IS 'SHA-256 of the reported event''s canonical form.';
-COMMENT ON COLUMN ledger.terminal_events.sequence IS 'The terminal''s own number of the event, where it numbers them.';
-COMMENT ON COLUMN ledger.terminal_events.first_version IS 'First of the versions, in the round''s stream, that the report caused; null where it was rejected.';
-COMMENT ON COLUMN ledger.terminal_events.refusal IS 'Why it was rejected; null where it was accepted.';
-CREATE TRIGGER terminal_events_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.terminal_events
+COMMENT ON TABLE ledger.rejections IS 'Reports of terminals that were refused for good, with the reason; kept as long as the log.';
+COMMENT ON COLUMN ledger.rejections.sequence IS 'The terminal''s own number of the event, where it numbers them.';
+COMMENT ON COLUMN ledger.rejections.fingerprint IS 'The first 128 bits of the SHA-256 of the report''s canonical form.';
+CREATE TRIGGER rejections_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.rejections
     FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 -- One open round per table: the constraint behind the rule that a table settles before it opens again.
@@ -74,33 +77,40 @@ CREATE TABLE ledger.open_rounds (
 );
 COMMENT ON TABLE ledger.open_rounds IS 'The round that each table has open; at most one.';
 
--- The append: events, verdicts and the tables' open rounds, in one statement and so in one transaction and one round trip.
--- Returns the events' positions in the order in which they were given.
+-- The append of a group: events, rejections and the tables' open rounds, in one transaction and one round trip. Returns the
+-- events' positions in the order in which they were given; unique_violation where anything of it is there already.
 CREATE FUNCTION ledger.append(
-    streams uuid[], versions bigint[], topics text[], states bytea[],
-    terminals text[], event_ids uuid[], fingerprints bytea[], sequences bigint[], rounds uuid[],
-    first_versions bigint[], last_versions bigint[], refusals text[],
-    closed uuid[], opened_tables text[], opened_rounds uuid[]
+    streams uuid[], versions bigint[], topics text[], states bytea[], causes uuid[], counts smallint[], fingerprints bytea[],
+    closed uuid[], opened_tables text[], opened_rounds uuid[],
+    rejected uuid[], rejected_terminals text[], rejected_sequences bigint[], rejected_rounds uuid[],
+    rejected_fingerprints bytea[], refusals text[]
 ) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
     positions bigint[];
 BEGIN
+    IF EXISTS (SELECT FROM ledger.rejections WHERE event_id = ANY (causes)) THEN
+        RAISE unique_violation USING MESSAGE = 'an event id of the group was rejected before', CONSTRAINT = 'rejections_pkey';
+    END IF;
     IF cardinality(closed) > 0 THEN
         DELETE FROM ledger.open_rounds WHERE round = ANY (closed);
     END IF;
     IF cardinality(opened_rounds) > 0 THEN
         INSERT INTO ledger.open_rounds (table_id, round) SELECT * FROM unnest(opened_tables, opened_rounds);
     END IF;
-    IF cardinality(event_ids) > 0 THEN
-        INSERT INTO ledger.terminal_events
-            (terminal, event_id, fingerprint, sequence, round, first_version, last_version, refusal)
-        SELECT t, e, f, s, r, v1, v2, x::jsonb
-        FROM unnest(terminals, event_ids, fingerprints, sequences, rounds, first_versions, last_versions, refusals)
-            AS given(t, e, f, s, r, v1, v2, x);
+    IF cardinality(rejected) > 0 THEN
+        IF EXISTS (SELECT FROM ledger.events WHERE cause = ANY (rejected)) THEN
+            RAISE unique_violation USING MESSAGE = 'an event id of the group was accepted before', CONSTRAINT = 'events_cause';
+        END IF;
+        INSERT INTO ledger.rejections (event_id, terminal, sequence, round, fingerprint, refusal)
+        SELECT e, t, s, r, f, x::jsonb
+        FROM unnest(rejected, rejected_terminals, rejected_sequences, rejected_rounds, rejected_fingerprints, refusals)
+            AS given(e, t, s, r, f, x);
     END IF;
     WITH stored AS (
-        INSERT INTO ledger.events (originator_id, originator_version, topic, state)
-        SELECT s, v, t, b FROM unnest(streams, versions, topics, states) WITH ORDINALITY AS given(s, v, t, b, place)
+        INSERT INTO ledger.events (originator_id, originator_version, topic, state, cause, caused, fingerprint)
+        SELECT s, v, t, b, c, n, f
+        FROM unnest(streams, versions, topics, states, causes, counts, fingerprints) WITH ORDINALITY
+            AS given(s, v, t, b, c, n, f, place)
         ORDER BY place
         RETURNING notification_id
     )

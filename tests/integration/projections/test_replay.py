@@ -41,7 +41,7 @@ def traces(conn: psycopg.Connection[Any]) -> dict[str, object]:
     return {
         "events": count(conn, "ledger.events"),
         "drawn": conn.execute("SELECT last_value FROM ledger.positions").fetchone(),
-        "verdicts": count(conn, "ledger.terminal_events"),
+        "verdicts": count(conn, "ledger.rejections"),
         "rows": content(conn),
         "positions": conn.execute("SELECT * FROM projection.positions ORDER BY name").fetchall(),
         "relations": conn.execute(
