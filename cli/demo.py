@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -66,7 +66,7 @@ def demo(seed: int, rounds: int | None, tables: tuple[str, ...], outcomes: Path 
     if outcomes is not None and tables:
         raise click.UsageError("--table is for the made-up day; a file of outcomes names its own tables")
     plan = _recorded(outcomes, rounds, currency) if outcomes is not None else _made_up(seed, rounds or ROUNDS, tables)
-    run = f"demo-{secrets.token_hex(4)}"
+    run = f"demo-{os.urandom(4).hex()}"
     with database(schema=False) as dsn, _alone(dsn):
         _prepare(dsn, plan.config)
         played = _play(dsn, plan, run, seed)

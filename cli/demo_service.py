@@ -27,7 +27,7 @@ def service(dsn: str) -> Iterator[str]:
     """
     with tempfile.TemporaryFile("w+") as words:
         process = subprocess.Popen(
-            [sys.executable, "-m", "cli", "serve", "--port", "0", "--while-stdin"],
+            [sys.executable, "-P", "-m", "cli", "serve", "--port", "0", "--while-stdin"],  # -P: no folder named cli of the user's
             env={**os.environ, "LEDGER_DSN": dsn, "PYTHONPATH": _path()},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -52,6 +52,16 @@ Row = Mapping[str, Any]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+class Amount(NamedTuple):
+    """An amount among a report's facts, which have no currency beside them."""
+
+    minor: int
+    currency: str
+
+    def __str__(self) -> str:
+        return f"{plain(self.minor, 'amount', self.currency)} {self.currency}"
+
+
 class Column(NamedTuple):
     """One column: its key in JSON and CSV, its title in a table, and what its cells hold."""
 
@@ -97,7 +107,9 @@ def header(**facts: Any) -> dict[str, Any]:
 
 def output_options(command: Command) -> Command:
     """The options --json and --csv; the command receives `form`."""
-    as_csv = click.option("--csv", "form", flag_value="csv", help="Print CSV.")
+    as_csv = click.option(
+        "--csv", "form", flag_value="csv", help="Print CSV; amounts are plain decimals, and ' goes before text like =1+1."
+    )
     as_json = click.option(
         "--json", "form", flag_value="json", default="table", show_default=False, help="Print JSON; amounts are minor units."
     )
@@ -134,7 +146,7 @@ def plain(value: Any, kind: Kind = "text", currency: str | None = None) -> str:
         return format_plain(int(value), currency)
     if isinstance(value, datetime):
         return timestamp(value)
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple | list) and not isinstance(value, Amount):
         return " ".join(map(str, value))
     return str(value)
 
@@ -147,6 +159,8 @@ def machine(value: Any, kind: Kind = "text") -> Any:
         return value
     if isinstance(value, datetime):
         return timestamp(value)
+    if isinstance(value, Amount):
+        return str(value.minor)
     if isinstance(value, Mapping):
         return {str(key): machine(inner) for key, inner in value.items()}
     if isinstance(value, tuple | list):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.output import Column, Form, Report, Sheet, emit, examples, header, output_options, timestamp
+from cli.output import Amount, Column, Form, Report, Sheet, emit, examples, header, output_options, plain, timestamp
 from cli.session import database, position, reading
 
 if TYPE_CHECKING:
@@ -125,13 +125,11 @@ def round_report(found: RoundView, events: list[Recorded]) -> Report:
     """One round whole."""
     import msgspec
 
-    from cli.output import plain
-
     bets = [
         {**msgspec.structs.asdict(bet), "currency": found.currency, "arithmetic": arithmetic(bet, found.currency)}
         for bet in found.bets
     ]
-    figures = {key: plain(getattr(found, key), "amount", found.currency) for key in _FIGURES}
+    figures = {key: Amount(int(getattr(found, key)), found.currency) for key in _FIGURES}
     return Report(
         title=f"Round {found.round}",
         facts=header(
@@ -162,8 +160,6 @@ def round_report(found: RoundView, events: list[Recorded]) -> Report:
 
 def arithmetic(bet: Any, currency: str) -> str | None:
     """How a prize was reckoned, in units of the currency: `100.00 × 35 = 3500.00`; nothing where there was none."""
-    from cli.output import plain
-
     if bet.odds is None or bet.prize_exact is None or bet.result != "won":
         return None
     return f"{plain(bet.stake, 'amount', currency)} × {bet.odds} = {exact(Fraction(bet.prize_exact), currency)}"

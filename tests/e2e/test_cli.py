@@ -43,6 +43,7 @@ def test_a_round_is_listed_and_shown_with_articles_arithmetic_and_positions(play
     assert row["round"] == str(table.round)
     assert (row["bets"], row["stakes"], row["shown"]) == (3, "17500", "17, black")
     shown = printed("rounds", "show", str(table.round)[:13], LEDGER_DSN=dsn)
+    assert (shown["stakes"], shown["win"], shown["currency"]) == ("17500", "-387500", "MOP")
     assert shown["notes"] == ["30/2003, repealed by 60/2004, applied by opt-in"]
     [straight, red, split] = shown["bets"]
     assert straight["arithmetic"] == "100.00 × 35 = 3500.00"
@@ -56,6 +57,7 @@ def test_a_round_is_listed_and_shown_with_articles_arithmetic_and_positions(play
     assert straight["resolved_position"] == str(paid.position)
     drawn = roundledger("rounds", "show", str(table.round), LEDGER_DSN=dsn).stdout
     assert "100.00 × 35 = 3500.00" in drawn
+    assert "win: -3875.00 MOP" in drawn
     assert str(paid.position) in drawn
 
 

@@ -61,11 +61,11 @@ def test_another_seed_makes_another_day_and_a_table_can_be_chosen(dsn: str) -> N
 
 
 def test_it_needs_no_configuration_and_comes_back_to_its_data(tmp_path: Path) -> None:
-    home = {"LEDGER_DATA_DIR": str(tmp_path / "ledger"), "LEDGER_DSN": ""}
-    assert printed(*FEW, **home)["replay"]["equal"]
-    again = printed(*FEW, **home)
+    home = str(tmp_path / "ledger")
+    assert printed(*FEW, LEDGER_DSN="", LEDGER_DATA_DIR=home)["replay"]["equal"]
+    again = printed(*FEW, LEDGER_DSN="", LEDGER_DATA_DIR=home)
     assert sum(row["rounds"] for row in again["report"]["tables"]) == 24
-    assert "equal" in roundledger("replay", **home).stdout
+    assert "equal" in roundledger("replay", LEDGER_DSN="", LEDGER_DATA_DIR=home).stdout
 
 
 def test_recorded_outcomes_are_counted_as_in_the_file(dsn: str, tmp_path: Path) -> None:
