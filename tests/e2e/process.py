@@ -13,8 +13,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def environment(**settings: str) -> dict[str, str]:
-    """This process's environment with the program on the path, plus `settings`."""
-    return {**os.environ, "PYTHONPATH": str(ROOT), **settings}
+    """This process's environment with the program on the path and no prescribed width, plus `settings`."""
+    inherited = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    return {**inherited, "PYTHONPATH": str(ROOT), **settings}
 
 
 def roundledger(*arguments: str, code: int | None = 0, **settings: str) -> subprocess.CompletedProcess[str]:
