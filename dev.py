@@ -217,7 +217,7 @@ def run(arguments: list[str]) -> int:
     command = arguments[1:] if arguments[:1] == ["--"] else arguments
     if not command:
         raise Failure("what shall be run? python3 dev.py run -- COMMAND [ARG...]")
-    environment("dev")
+    environment("runtime" if command[0] == "roundledger" else "dev")
     return enter(*command)
 
 
@@ -241,9 +241,8 @@ def lock(arguments: list[str]) -> int:
         TOOLS: ["--group", "build", "-c", whole],
     }
     for name, source in targets.items():
-        if subprocess.run(
-            [str(BIN / "uv"), "pip", "compile", *form, *source, "-o", name, *arguments], cwd=ROOT, check=False
-        ).returncode:
+        command = [str(BIN / "uv"), "pip", "compile", *form, *source, "-o", name, *arguments]
+        if subprocess.run(command, cwd=ROOT, check=False).returncode != 0:
             return 1
     return 0
 
