@@ -37,7 +37,7 @@ class Cussec(Kernel):
         "any_triple": (PLAIN,),
         "total": tuple(map(str, TOTALS)),
     }
-    articles = ("result", "triple")
+    articles = ("closing", "result", "triple")
     listed: ClassVar[Mapping[str, Listed]] = dict.fromkeys(("small", "big"), Listed("numbers", 7, TOTALS))
     outcome_help = "write the three dice as they lie, each 1 to 6: 2-5-2"
 

@@ -43,7 +43,7 @@ class Roulette(Kernel):
     chances: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(
         (*_SIZES, "even", "odd", "low", "high", "red", "black"), (PLAIN,)
     )
-    articles = ("result", "zero")
+    articles = ("closing", "result", "zero")
     listed: ClassVar[Mapping[str, Listed]] = {
         "sector9": Listed("sets", 9, NUMBERS),
         "sector12": Listed("named", 12, NUMBERS, ("A", "B")),
