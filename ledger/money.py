@@ -156,5 +156,5 @@ def _kind(value: object) -> str:
     return "a bare number" if isinstance(value, int | float) else f"a {type(value).__name__}"
 
 
-def _refused(field: str, value: object, detail: str, help: str | None) -> Refusal:  # noqa: A002 - as in Refusal
+def _refused(field: str, value: object, detail: str, help: str | None) -> Refusal:
     return Refusal("LGR-0104", detail, field=field, value="null" if value is None else value, help=help)

@@ -109,9 +109,6 @@ class Table:
             raise DataFault((*self.path, key), f'{value!r} is not a fraction above zero in lowest terms ("35", "1/3")')
         return number
 
-    def numbers(self, key: str) -> tuple[int, ...]:
-        return read_numbers(self.raw(key), (*self.path, key))
-
     def texts(self, key: str) -> tuple[str, ...]:
         return tuple(read_text(value, (*self.path, key)) for value in self._array(key))
 
@@ -169,12 +166,10 @@ def read_numbers(value: Any, path: Path) -> tuple[int, ...]:
 
 
 def _kind(value: Any) -> str:
-    names = {
-        bool: "true or false",
-        int: "a bare number",
-        float: "a number with a point",
-        str: "text",
-        list: "a list",
-        dict: "a table",
-    }
-    return names.get(type(value), f"a {type(value).__name__}")
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, int | float):
+        return "a bare number"
+    if isinstance(value, list | dict):
+        return "a table" if isinstance(value, dict) else "a list"
+    return "text" if isinstance(value, str) else f"a {type(value).__name__}"

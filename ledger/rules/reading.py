@@ -1,4 +1,7 @@
-"""From a regulation's data to its parts: strictly, so that a slip of the pen is a refusal and not a payout."""
+"""From a regulation's data to its parts: strictly, so that a slip of the pen is a refusal and not a payout.
+
+Content that stands in a log is read by every later release: a key that is added here must be one that may be missing.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 
 from ledger.rules.data import DataFault, Path, Table, read_numbers
 from ledger.rules.games import KERNELS
-from ledger.rules.games.kernel import PLAIN, Kernel
+from ledger.rules.games.kernel import PLAIN, Kernel, Listed
 from ledger.rules.model import LANGUAGES, OURS, Assumption, Chance, Commission, Dates, Gazette, Item, Law, Name, Void
 
 
@@ -29,7 +32,7 @@ def read_law(data: Mapping[str, Any]) -> Law:
         title=reader.names(top.texts_by_key("title"), {}, ("title",)),
         dates=reader.dates(top.table("dates")),
         gazette=reader.gazette(top.table("gazette")),
-        articles=_articles(top.optional_table("articles"), kernel),
+        articles=_articles(top.table("articles"), kernel),
         commission=reader.commission(top.table("commission"), article=True) if top.has("commission") else None,
         chances=chances,
         unverified_chances=unverified,
@@ -64,6 +67,8 @@ class _Reader:
         return reasons
 
     def names(self, names: Mapping[str, str], unofficial: Mapping[str, str], path: Path) -> dict[str, Name]:
+        if "en" not in names:
+            raise DataFault(path, "en is missing: everything named has an English name")
         for language in (*names, *unofficial):
             if language not in LANGUAGES:
                 raise DataFault(path, f"{language!r} is not a language of names (pt, zh, en)")
@@ -126,9 +131,7 @@ class _Reader:
             bet_article, odds_article = articles.text("bet"), articles.text("odds")
             articles.done()
         names = self.names(table.texts_by_key("names"), table.texts_by_key("unofficial"), (*table.path, "names"))
-        if "en" not in names:
-            raise DataFault((*table.path, "names"), "en is missing: every chance has an English name")
-        sets = _read_sets(table, kernel.numbered.get(code))
+        sets = _read_sets(table, kernel.listed.get(code))
         chance = Chance(
             code,
             names,
@@ -159,15 +162,13 @@ class _Reader:
         return items
 
     def payment(self, table: Table, chances: tuple[Chance, ...]) -> tuple[str | None, tuple[tuple[str, ...], ...]]:
-        article = table.optional_text("article")
         groups = table.raw("order")
         if not isinstance(groups, list) or not all(isinstance(group, list) and group for group in groups):
             raise DataFault((*table.path, "order"), "expected a list of lists of chances")
         codes = [code for group in groups for code in group]
         if codes and sorted(map(str, codes)) != sorted(chance.code for chance in chances):
             raise DataFault((*table.path, "order"), "the order of payment does not name every chance once")
-        if codes and article is None:
-            raise DataFault(table.path, "article is missing: an order of payment has one")
+        article = table.text("article") if codes else None
         self.assume("payment", table, ("order",))
         table.done()
         return article, tuple(tuple(group) for group in groups)
@@ -193,10 +194,8 @@ class _Reader:
 
 
 def _articles(table: Table, kernel: type[Kernel]) -> dict[str, str]:
-    articles = {key: table.text(key) for key in table.keys()}  # noqa: SIM118 - a Table is not a mapping
-    for key in kernel.articles:
-        if key not in articles:
-            raise DataFault(table.path, f"{key} is missing: the article that decides on it")
+    articles = {key: table.text(key) for key in kernel.articles}
+    table.done()
     return articles
 
 
@@ -220,17 +219,26 @@ def _read_odds(table: Table, cases: tuple[str, ...]) -> dict[str, Fraction]:
     return odds
 
 
-def _read_sets(table: Table, kind: str | None) -> dict[str, tuple[int, ...]]:
-    if kind is None:
+def _read_sets(table: Table, listed: Listed | None) -> dict[str, tuple[int, ...]]:
+    if listed is None:
         return {}
-    if kind == "numbers":
-        return {"": table.numbers("numbers")}
+    if listed.kind == "numbers":
+        return {"": _read_set(table.raw("numbers"), (*table.path, "numbers"), listed)}
     path = (*table.path, "sets")
-    if kind == "named":
+    if listed.kind == "named":
         rows = table.table("sets")
-        sets = {name: rows.numbers(name) for name in rows.keys()}  # noqa: SIM118 - a Table is not a mapping
+        sets = {name: _read_set(rows.raw(name), (*path, name), listed) for name in listed.names}
+        rows.done()
     else:
-        sets = {str(index): read_numbers(text, path) for index, text in enumerate(table.texts("sets"))}
+        sets = {str(index): _read_set(text, path, listed) for index, text in enumerate(table.texts("sets"))}
     if not sets or len(set(sets.values())) != len(sets):
         raise DataFault(path, "no set is listed, or one twice")
     return sets
+
+
+def _read_set(value: Any, path: Path, listed: Listed) -> tuple[int, ...]:
+    numbers = read_numbers(value, path)
+    if len(numbers) != listed.size or any(number not in listed.among for number in numbers):
+        first, last = listed.among[0], listed.among[-1]
+        raise DataFault(path, f"{value!r} is not {listed.size} numbers of {first} to {last}")
+    return numbers

@@ -153,12 +153,18 @@ class Regulation:
         return Regulation(data)
 
     def with_nine_number_sets(self, sets: Sequence[Collection[int]]) -> Regulation:
-        """The same regulation with the nine-number sets that a property's layout prints (roulette, article 6(6))."""
+        """The same regulation with the nine-number sets that a property's layout prints (roulette, article 6(6)).
+
+        Refuses (LGR-0407) sets that are not nine numbers of 1 to 36 each, and (LGR-0404) a regulation without that chance.
+        """
+        self.chance("sector9")
         data = _parsed(self.content)
         for row in data["chance"]:
             if row["code"] == "sector9":
                 row["sets"] = [", ".join(str(number) for number in sorted(numbers)) for numbers in sets]
-                row["assumed"]["sets"] = "Which nine numbers is not said: the sets that the property's layout prints"
+                row.setdefault("assumed", {})["sets"] = (
+                    "Which nine numbers is not said: the sets that the property's layout prints"
+                )
         try:
             return Regulation(data)
         except DataFault as fault:

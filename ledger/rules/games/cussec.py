@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 from math import factorial, prod
 from typing import TYPE_CHECKING, ClassVar
 
-from ledger.rules.games.kernel import LOST, NO_SELECTION, PLAIN, WON, Decision, Kernel, Selections
+from ledger.rules.games.kernel import LOST, NO_SELECTION, PLAIN, WON, Decision, Kernel, Listed, Selections
 from ledger.rules.notation import illegal, read_number
 from ledger.rules.outcomes import Outcome, not_an_outcome
 
@@ -37,8 +37,8 @@ class Cussec(Kernel):
         "any_triple": (PLAIN,),
         "total": tuple(map(str, TOTALS)),
     }
-    articles = ("result", "triple")
-    numbered: ClassVar[Mapping[str, str]] = {"small": "numbers", "big": "numbers"}
+    articles = ("closing", "result", "triple")
+    listed: ClassVar[Mapping[str, Listed]] = dict.fromkeys(("small", "big"), Listed("numbers", 7, TOTALS))
     outcome_help = "write the three dice as they lie, each 1 to 6: 2-5-2"
 
     def __init__(self, regulation: Regulation) -> None:

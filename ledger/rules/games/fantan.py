@@ -31,7 +31,7 @@ class Fantan(Kernel):
 
     game = "fantan"
     chances: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(_WINNERS, (PLAIN,))
-    articles = ("result", "zero", "tie")
+    articles = ("closing", "result", "zero", "fragments", "tie")
     outcome_help = "write the count of whole buttons, at least 1: 23"
 
     def __init__(self, regulation: Regulation) -> None:

@@ -49,6 +49,18 @@ NO_SELECTION = Selections({"": ()}, {})
 """Of a chance that is bet by its name alone."""
 
 
+class Listed(NamedTuple):
+    """How the data list the numbers of a chance: as one set, as sets with names, or as sets known by their numbers."""
+
+    kind: str
+    """`numbers`, `named` or `sets`."""
+    size: int
+    """How many numbers a set has."""
+    among: range
+    """The numbers that may stand in it."""
+    names: tuple[str, ...] = ()
+
+
 class Kernel:
     """One game under one regulation. Pure: the same questions always get the same answers."""
 
@@ -57,8 +69,8 @@ class Kernel:
     """Every chance code of the game, with the cases for which its data must state odds."""
     articles: ClassVar[tuple[str, ...]] = ()
     """The further articles that its decisions name."""
-    numbered: ClassVar[Mapping[str, str]] = {}
-    """Chances whose numbers stand in the data: code → `numbers` (one set), `named` (sets by name) or `listed` (sets)."""
+    listed: ClassVar[Mapping[str, Listed]] = {}
+    """The chances whose numbers stand in the data."""
     phases: ClassVar[tuple[int, ...]] = (0,)
     """The states of a round on which decisions depend: one, but for craps (no point, and each point)."""
     outcome_help: ClassVar[str]

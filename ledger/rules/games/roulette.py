@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from ledger.rules.games.kernel import LOST, NO_SELECTION, PLAIN, WON, Decision, Kernel, Selections
+from ledger.rules.games.kernel import LOST, NO_SELECTION, PLAIN, WON, Decision, Kernel, Listed, Selections
 from ledger.rules.notation import illegal, nearest, pieces, read_number
 from ledger.rules.outcomes import Outcome, not_an_outcome
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ledger.rules.spots import Payoff, Spot
 
 POCKETS = range(37)
+NUMBERS = range(1, 37)
+"""The pockets but 0, which by article 8 is in no set."""
 _ROWS = tuple(range(1, 37, 3))
 
 _SIZES = {
@@ -41,15 +43,12 @@ class Roulette(Kernel):
     chances: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(
         (*_SIZES, "even", "odd", "low", "high", "red", "black"), (PLAIN,)
     )
-    articles = ("result", "zero")
-    numbered: ClassVar[Mapping[str, str]] = {
-        "sector9": "listed",
-        "sector12": "named",
-        "dozen": "named",
-        "low": "numbers",
-        "high": "numbers",
-        "red": "numbers",
-        "black": "numbers",
+    articles = ("closing", "result", "zero")
+    listed: ClassVar[Mapping[str, Listed]] = {
+        "sector9": Listed("sets", 9, NUMBERS),
+        "sector12": Listed("named", 12, NUMBERS, ("A", "B")),
+        "dozen": Listed("named", 12, NUMBERS, ("1", "2", "3")),
+        **dict.fromkeys(("low", "high", "red", "black"), Listed("numbers", 18, NUMBERS)),
     }
     outcome_help = "write the pocket's number, 0 to 36, as it is: 7, not 07"
 
