@@ -74,7 +74,7 @@ def test_a_named_server_is_not_started_or_stopped(word: str, monkeypatch: pytest
     monkeypatch.setenv("LEDGER_DSN", "postgresql://cage:secret@db.example/ledger")
     refused = run(word).exception
     assert isinstance(refused, Refusal)
-    assert (refused.code, refused.field, refused.value) == ("LGR-0518", "LEDGER_DSN", "postgresql://cage@db.example/ledger")
+    assert (refused.code, refused.field, refused.value) == ("LGR-0519", "LEDGER_DSN", "postgresql://cage@db.example/ledger")
 
 
 def test_the_status_of_a_named_server(dsn: str, bare_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
