@@ -28,6 +28,7 @@ import socket
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -275,7 +276,8 @@ class EmbeddedPostgres:
         if not made:
             self._initialise(programs, who)
         self._check_version(programs)
-        self._forget_dead_postmaster()
+        run = self._make_socket_dir(who)
+        self._forget_dead_postmaster(run)
         files.write(
             self.base / "hba.conf", f"local all all peer map={ROLE}\nlocal replication all peer map={ROLE}\n", group=who.group
         )
@@ -283,7 +285,7 @@ class EmbeddedPostgres:
         settings = self._settings | {
             "listen_addresses": "",
             "port": str(PORT),
-            "unix_socket_directories": _quoted(str(self._make_socket_dir(who))),
+            "unix_socket_directories": _quoted(str(run)),
             "unix_socket_permissions": "0700",
             "hba_file": str(self.base / "hba.conf"),
             "ident_file": str(self.base / "ident.conf"),
@@ -331,16 +333,17 @@ class EmbeddedPostgres:
                 "or start anew in another LEDGER_DATA_DIR",
             )
 
-    def _forget_dead_postmaster(self) -> None:
-        """Removes `postmaster.pid` where its number now is a zombie's or another program's.
+    def _forget_dead_postmaster(self, run: Path) -> None:
+        """Removes the files in which a killed postmaster still names its process number, where that is now somebody else's.
 
-        Postgres believes such a number and refuses to start: after a kill in a container whose first process reaps nobody, or
-        after a power cut. We hold `server`, so nothing that we started lives. A server started by hand on this directory is left
-        to Postgres' own check, and so is a number that nobody has.
+        Postgres believes such a number, be it another program's or a zombie's, and refuses to start: after a power cut, or in a
+        container whose first process reaps nobody. We hold `server`, so nothing that we started lives. A server started by hand
+        on this directory is left to Postgres' own check, and so is a number that nobody has.
         """
         now = self._postmaster()
-        if now is not None and files.in_use(now.pid) and not files.works_in(now.pid, self.data):
-            (self.data / "postmaster.pid").unlink()
+        if now is None or (files.in_use(now.pid) and not files.works_in(now.pid, self.data)):
+            for told in (self.data / "postmaster.pid", run / f"{SOCKET}.lock"):
+                told.unlink(missing_ok=True)
 
     def _bring_down(self) -> bool:
         """Stops the server and waits. True if nothing of it lives afterwards."""
@@ -355,8 +358,10 @@ class EmbeddedPostgres:
                 _log.warning("Postgres is still stopping; its log: %s", self.log)
                 return False
             time.sleep(0.01)
-        if (place := self._choose_socket_dir().parent) != self.base:
-            shutil.rmtree(place, ignore_errors=True)
+        if asked and (run := self._choose_socket_dir()).parent != self.base:
+            with suppress(OSError):  # it is only tidiness, and only of empty directories
+                run.rmdir()
+                run.parent.rmdir()
         return True
 
     def _failed(self, begins: int) -> Refusal:
