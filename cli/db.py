@@ -26,7 +26,7 @@ def _shown(value: object) -> str:
 as_json = click.option("--json", "form", flag_value="json", help="Print JSON.")
 
 
-@click.group()
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def db() -> None:
     """Make, migrate and look at the database.
 

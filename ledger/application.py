@@ -1,9 +1,9 @@
 """The use cases: what the door and the command line may do.
 
-Reports come in groups, whatever waited at the same moment; a group is decided in order and appended in one transaction. The rounds
-in memory are believed until the database says otherwise: a version, a receipt or an open round that is already there sends the
-group back to be decided afresh. Before anything is refused, the log is asked whether the refusal rests on stale memory or on a
-report that was already answered.
+Reports come in groups, whatever waited at the same moment; a group is decided in order and appended in one transaction. The
+rounds in memory are believed until the database says otherwise: a version, an event id or an open round that is already there
+sends the group back to be decided afresh. Before anything is refused, the log is asked whether the refusal rests on stale memory
+or on a report that was already answered.
 """
 
 from __future__ import annotations

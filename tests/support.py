@@ -12,12 +12,12 @@ import msgspec
 
 from ledger import property as property_
 from ledger.application import Rounds
-from ledger.events import BetPlaced, BettingClosed, OutcomeRecorded, RoundOpened
+from ledger.events import BetPlaced, BettingClosed, Event, OutcomeRecorded, RoundOpened
 from ledger.reports import Body, CloseBetting, OpenRound, PlaceBet, RecordOutcome, Report, Verdict, type_of
 
 ROOT = Path(__file__).parent.parent
 DEMO = property_.read(ROOT / "seeds" / "demo" / "property.toml")
-EVENTS = {
+EVENTS: dict[type[Body], type[Event]] = {
     OpenRound: RoundOpened,
     PlaceBet: BetPlaced,
     CloseBetting: BettingClosed,

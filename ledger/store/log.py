@@ -7,8 +7,8 @@ wait for each other's flush. This log is read up to a horizon instead:
 1. A transaction takes its transaction id before it draws its first position (the column's default sees to it).
 2. A reader reads the last position drawn, H, and only then takes a transaction id of its own, F. Ids are given out in order,
    and whoever drew a position up to H had its id by then: it is below F.
-3. When the oldest transaction still running has reached F, every transaction with an id below F has ended: what it drew up to H is
-   visible if it committed, and will never be if it did not.
+3. When the oldest transaction still running has reached F, every transaction with an id below F has ended: what it drew up to H
+   is visible if it committed, and will never be if it did not.
 4. So everything at or below H is final. The reader delivers up to H, in order, and no further.
 
 Draws above H are the business of a later horizon. When no other transaction is writing, 3 holds at once, in the same round trip;
@@ -61,8 +61,8 @@ class Tail:
 def head(conn: Connection, *, timeout: float = 10.0) -> int:
     """The position up to which the log is final, at or above all that was committed before the call.
 
-    Waits for older writing transactions to end, `timeout` seconds at most, then raises Refusal LGR-0505. `conn` must not be inside
-    a transaction that has written.
+    Waits for older writing transactions to end, `timeout` seconds at most, then raises Refusal LGR-0505. `conn` must not be
+    inside a transaction that has written.
     """
     up_to, fence, oldest = _horizon(conn, 0)
     deadline = time.monotonic() + timeout

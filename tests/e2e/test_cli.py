@@ -71,12 +71,12 @@ def test_a_bet_is_explained_from_the_log(played: tuple[str, Terminal]) -> None:
     found = printed("explain", str(table.round), LEDGER_DSN=dsn)
     assert [each["explanation"]["spot"] for each in found] == ["red", "split:17-20", "straight:17"]
     assert [event["event"] for event in found[-1]["events"]] == [
-        "roundledger.RoundOpened.v1",
-        "roundledger.BetPlaced.v1",
-        "roundledger.BettingClosed.v1",
-        "roundledger.OutcomeRecorded.v1",
-        "roundledger.PayoutMade.v1",
-        "roundledger.RoundSettled.v1",
+        "RoundOpened.v1",
+        "BetPlaced.v1",
+        "BettingClosed.v1",
+        "OutcomeRecorded.v1",
+        "PayoutMade.v1",
+        "RoundSettled.v1",
     ]
 
 

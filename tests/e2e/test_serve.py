@@ -67,7 +67,7 @@ def test_a_signal_ends_it_and_what_was_acknowledged_is_there(dsn: str, number: s
     positions = {int(position) for item in acknowledged for position in item["positions"]}
     assert len(positions) == len(acknowledged) > 0
     with psycopg.connect(dsn) as conn:
-        stored = {row[0] for row in conn.execute("SELECT position FROM ledger.log WHERE topic = 'roundledger.BetPlaced.v1'")}
+        stored = {row[0] for row in conn.execute("SELECT position FROM ledger.log WHERE topic = 'BetPlaced.v1'")}
         seen = conn.execute("SELECT position FROM projection.positions").fetchall()
     assert positions <= stored
     assert all(position >= max(stored) for (position,) in seen), "the projections had read everything before the service was gone"

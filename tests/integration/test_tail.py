@@ -13,7 +13,10 @@ import pytest
 from ledger.errors import Refusal
 from ledger.store import log
 
-INSERT = "INSERT INTO ledger.events (originator_id, originator_version, topic, state) VALUES (%s, 1, 't', '{}') RETURNING notification_id"
+INSERT = (
+    "INSERT INTO ledger.events (originator_id, originator_version, topic, state) VALUES (%s, 1, 't', '{}') "
+    "RETURNING notification_id"
+)
 
 
 @pytest.fixture

@@ -162,7 +162,7 @@ class TestRetries:
         before = floor.count()
         problem = floor.post({**bet, "data": {**bet["data"], "stake": "1000"}}).json()
         assert problem["code"] == "LGR-0301"
-        assert len(set(re.findall(r"\b[0-9a-f]{64}\b", problem["detail"]))) == 2
+        assert len(set(re.findall(r"\b[0-9a-f]{32}\b", problem["detail"]))) == 2
         assert floor.count() == before
 
     def test_b19_twenty_posts_of_one_outcome_settle_once(self, floor: Floor) -> None:
@@ -178,7 +178,7 @@ class TestRetries:
         assert sorted(answer["status"] for answer in answers) == ["accepted", *["replayed"] * 19]
         assert len({tuple(answer["positions"]) for answer in answers}) == 1
         with psycopg.connect(floor.dsn) as conn:
-            row = conn.execute("SELECT count(*) FROM ledger.log WHERE topic = 'roundledger.PayoutMade.v1'").fetchone()
+            row = conn.execute("SELECT count(*) FROM ledger.log WHERE topic = 'PayoutMade.v1'").fetchone()
         assert row == (2,)
 
     def test_many_terminals_at_once(self, floor: Floor) -> None:

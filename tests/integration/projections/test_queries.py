@@ -32,7 +32,7 @@ def day(dsn: str) -> str:
 def raw(conn: Connection) -> list[tuple[str, str, dict[str, Any]]]:
     """(round, kind, payload) of every event, by nothing but json."""
     rows = conn.execute("SELECT originator_id::text, topic, state FROM ledger.events ORDER BY notification_id")
-    return [(stream, topic.split(".")[1], json.loads(state)) for stream, topic, state in rows]
+    return [(stream, topic.split(".")[0], json.loads(state)) for stream, topic, state in rows]
 
 
 Key = tuple[str, str, str, str | None, str]

@@ -243,12 +243,12 @@ def test_a_poison_event_stops_its_projection_and_no_other(dsn: str, state: bytes
 
 def test_an_event_of_an_unknown_kind_stops_all_because_nobody_can_tell(dsn: str) -> None:
     with connected(dsn) as conn:
-        at = broken_log(conn, "roundledger.ChipsBurnt.v9", b"{}")
+        at = broken_log(conn, "ChipsBurnt.v9", b"{}")
         catch_up(conn)
         for row in queries.positions(conn):
             assert (row.position, row.stopped_by) == (str(at - 1), str(at))
             assert row.stop_reason is not None
-            assert "roundledger.ChipsBurnt.v9" in row.stop_reason
+            assert "ChipsBurnt.v9" in row.stop_reason
 
 
 def test_resume_tries_the_event_once_more(dsn: str) -> None:
