@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ledger.rules import Regulation, Wager, regulation, regulations, settle
+from ledger import rules
+from ledger.rules import Regulation, Wager, explanation, regulation, regulations, settle
 from tests.unit.rules.helpers import CRAPS, FANTAN, ROULETTE, UNVERIFIED, refusal
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -83,6 +84,13 @@ def test_regulations_are_read_once() -> None:
     assert regulation("30/2003") is ROULETTE
     assert regulation("53/2010") is CRAPS
     assert repr(ROULETTE) == f"<Regulation 30/2003 roulette {ROULETTE.sha256[:12]}>"
+
+
+def test_what_is_loaded_later_is_found_by_its_name() -> None:
+    assert rules.explain is explanation.explain
+    assert all(getattr(rules, name) is not None for name in rules.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'explane'"):
+        _ = rules.explane  # type: ignore[attr-defined]
 
 
 def test_the_import_is_light() -> None:
