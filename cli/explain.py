@@ -120,7 +120,7 @@ def round_explained(dsn: str, round_id: UUID, only: UUID | None = None) -> list[
     from ledger.rules import explain as by_the_rules
     from ledger.store import log
 
-    with closing(Rounds.connect(dsn)) as rounds:
+    with closing(Rounds(dsn)) as rounds:
         round_ = rounds.round(round_id)
         regulation = rounds.regulation_of(round_)
     if round_.outcome is None:

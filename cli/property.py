@@ -73,7 +73,7 @@ def apply_property(dsn: str, config: Property) -> bool:
     """Plays by the configuration from now on; False where it is the one in force."""
     from ledger.application import Rounds
 
-    with closing(Rounds.connect(dsn)) as rounds:
+    with closing(Rounds(dsn)) as rounds:
         return rounds.apply_property(config)
 
 
@@ -81,7 +81,7 @@ def properties(dsn: str) -> list[Property]:
     """The properties in force, by id."""
     from ledger.application import Rounds
 
-    with closing(Rounds.connect(dsn)) as rounds:
+    with closing(Rounds(dsn)) as rounds:
         return rounds.properties()
 
 

@@ -93,6 +93,10 @@ PAGES: dict[str, str] = {
     "LGR-0516": "The connection settings are not shown, for there may be a password in them.",
     "LGR-0517": "The role may connect but not do this. The owner of the database can grant the right.",
     "LGR-0518": "The read side had not reached the position asked for by `at_least` within two seconds. Ask again.",
+    "LGR-0521": "One process at a time writes a table. It gives the table back two seconds after the table's last event, or when "
+    "it ends, however it ends. Post to the process that the answer names, or send the same events again in a moment.",
+    "LGR-0522": "A cursor names the event that was read last. The log holds another event at that position, or none: it was "
+    "restored to an earlier point. Read again from a position before the restore, and discard what was read beyond it.",
     "LGR-0519": "The server named in the settings is somebody else's to start and stop.",
     "LGR-0601": "The ledger knows no property yet. Apply one with `roundledger property apply FILE`.",
     "LGR-0602": "The table is not one of the property's. Tables are declared in the property's configuration.",

@@ -30,7 +30,7 @@ from ledger.errors import Refusal
 from ledger.store import log
 
 SCHEMA = "ledger"
-_NOTHING: Mapping[int, Any] = MappingProxyType({})
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 class Claim(NamedTuple):
@@ -70,6 +70,10 @@ class Occupancy(NamedTuple):
     opened: Sequence[tuple[str, UUID]] = ()
 
 
+class LeaseLost(IntegrityError):
+    """The append named an epoch that has passed: another process has taken the table since. Nothing was stored."""
+
+
 class LedgerDatastore(PostgresDatastore):
     """The library's datastore, reached by a libpq connection string and with bounded waits."""
 
@@ -104,12 +108,14 @@ def _bound_waits(conn: psycopg.Connection[Any]) -> None:
 _APPEND_ONE = (
     "INSERT INTO ledger.events (originator_id, originator_version, topic, state, cause, caused, fingerprint) "
     "SELECT %b, %b, %t, %b, %b, %b::smallint, %b WHERE NOT EXISTS (SELECT FROM ledger.rejections WHERE event_id = %b) "
+    "AND EXISTS (SELECT FROM ledger.leases WHERE table_id = %t AND epoch = %b) "
     "RETURNING notification_id"
 )
 """The commonest append by far, a bet: half the server's work of the general one."""
 
 _APPEND = (
-    "SELECT ledger.append(%b::uuid[], %b::bigint[], %t::text[], %b::bytea[], %b::uuid[], %b::smallint[], %b::bytea[], "
+    "SELECT ledger.append(%t::text[], %b::bigint[], "
+    "%b::uuid[], %b::bigint[], %t::text[], %b::bytea[], %b::uuid[], %b::smallint[], %b::bytea[], "
     "%b::uuid[], %t::text[], %b::uuid[], "
     "%b::uuid[], %t::text[], %b::bigint[], %b::uuid[], %b::bytea[], %t::text[]) AS positions"
 )
@@ -135,18 +141,22 @@ class LedgerRecorder(PostgresApplicationRecorder):
         claims: Mapping[int, Claim] = _NOTHING,
         rejections: Sequence[Rejection] = (),
         occupancy: Occupancy = Occupancy(),  # noqa: B008 - an immutable tuple
+        leases: Mapping[str, int] = _NOTHING,
         **_: Any,
     ) -> list[int]:
         """Appends events, rejections and the tables' open rounds in one transaction; returns the positions in order.
 
-        `claims`: index of the event that bears it → claim. Raises the library's IntegrityError where a version, an event id or a
-        table's open round is already there; nothing is stored then. Unlike the library's method it never retries by itself:
-        whether a lost answer was a commit is for the caller to find out by the receipts.
+        `claims`: index of the event that bears it → claim. `leases`: table → epoch, for the tables written. Raises LeaseLost
+        where one of those has passed on, and the library's IntegrityError where a version, an event id or a table's open round is
+        already there; nothing is stored then. Unlike the library's method it never retries by itself: whether a lost answer was
+        a commit is for the caller to find out by the receipts.
         """
-        if len(stored_events) == 1 and len(claims) == 1 and not rejections and occupancy == ((), ()):
-            return self._insert_one(stored_events[0], claims[0])
+        if len(stored_events) == len(claims) == len(leases) == 1 and not rejections and occupancy == ((), ()):
+            return self._insert_one(stored_events[0], claims[0], *next(iter(leases.items())))
         held = [claims.get(n) for n in range(len(stored_events))]
         params = [
+            list(leases),
+            list(leases.values()),
             [e.originator_id for e in stored_events],
             [e.originator_version for e in stored_events],
             [e.topic for e in stored_events],
@@ -164,12 +174,17 @@ class LedgerRecorder(PostgresApplicationRecorder):
             [r.fingerprint for r in rejections],
             [_refusal_text(r.refusal) for r in rejections],
         ]
-        with self.datastore.get_connection() as conn:
-            row = conn.execute(_APPEND, params, prepare=True, binary=True).fetchone()
+        try:
+            with self.datastore.get_connection() as conn:
+                row = conn.execute(_APPEND, params, prepare=True, binary=True).fetchone()
+        except IntegrityError as error:
+            if isinstance(error.__cause__, psycopg.Error) and error.__cause__.diag.constraint_name == "leases_pkey":
+                raise LeaseLost(str(error)) from error
+            raise
         assert row is not None
         return list(row["positions"])
 
-    def _insert_one(self, event: StoredEvent, claim: Claim) -> list[int]:
+    def _insert_one(self, event: StoredEvent, claim: Claim, table: str, epoch: int) -> list[int]:
         params = (
             event.originator_id,
             event.originator_version,
@@ -179,12 +194,17 @@ class LedgerRecorder(PostgresApplicationRecorder):
             claim.caused,
             claim.fingerprint,
             claim.event_id,
+            table,
+            epoch,
         )
         with self.datastore.get_connection() as conn:
             row = conn.execute(_APPEND_ONE, params, prepare=True, binary=True).fetchone()
-        if row is None:
-            raise IntegrityError("the event id was rejected before")
-        return [row["notification_id"]]
+            if row is not None:
+                return [row["notification_id"]]
+            held = conn.execute("SELECT FROM ledger.leases WHERE table_id = %s AND epoch = %s", (table, epoch)).fetchone()
+        if held is None:
+            raise LeaseLost(f"table {table} was taken over")
+        raise IntegrityError("the event id was rejected before")
 
     def receipts(self, event_ids: Sequence[UUID]) -> dict[UUID, Receipt]:
         """Event id → what became of it, for those of `event_ids` that were judged for good."""

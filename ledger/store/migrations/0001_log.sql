@@ -77,9 +77,21 @@ CREATE TABLE ledger.open_rounds (
 );
 COMMENT ON TABLE ledger.open_rounds IS 'The round that each table has open; at most one.';
 
+-- Who writes which table: see ledger/store/lease.py.
+CREATE TABLE ledger.leases (
+    table_id text PRIMARY KEY,
+    epoch bigint NOT NULL,
+    holder text NOT NULL,
+    taken_at timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (fillfactor = 50);
+COMMENT ON TABLE ledger.leases IS 'The process that took each table last; it still has it where it still holds the session lock.';
+COMMENT ON COLUMN ledger.leases.epoch IS 'Raised at every taking; an append under an older one is turned away.';
+
 -- The append of a group: events, rejections and the tables' open rounds, in one transaction and one round trip. Returns the
--- events' positions in the order in which they were given; unique_violation where anything of it is there already.
+-- events' positions in the order in which they were given; unique_violation where anything of it is there already, or where a
+-- table is written under a lease that has passed on.
 CREATE FUNCTION ledger.append(
+    leased text[], epochs bigint[],
     streams uuid[], versions bigint[], topics text[], states bytea[], causes uuid[], counts smallint[], fingerprints bytea[],
     closed uuid[], opened_tables text[], opened_rounds uuid[],
     rejected uuid[], rejected_terminals text[], rejected_sequences bigint[], rejected_rounds uuid[],
@@ -88,6 +100,12 @@ CREATE FUNCTION ledger.append(
 DECLARE
     positions bigint[];
 BEGIN
+    IF EXISTS (
+        SELECT FROM unnest(leased, epochs) AS given(t, e) LEFT JOIN ledger.leases AS l ON l.table_id = t
+        WHERE l.epoch IS DISTINCT FROM e
+    ) THEN
+        RAISE unique_violation USING MESSAGE = 'a table of the group was taken over', CONSTRAINT = 'leases_pkey';
+    END IF;
     IF EXISTS (SELECT FROM ledger.rejections WHERE event_id = ANY (causes)) THEN
         RAISE unique_violation USING MESSAGE = 'an event id of the group was rejected before', CONSTRAINT = 'rejections_pkey';
     END IF;
