@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.check import check
+from cli.game_page import page
 from cli.output import Column, Form, Report, Sheet, emit, examples, output_options
 from cli.regulations import (
     Unverified,
@@ -247,5 +248,5 @@ def assumptions(game: str | None, house: Path | None, unverified: Unverified | N
     emit(Report(title, [Sheet(ASSUMPTIONS, rows, name="assumptions")], notes=notes(found)), form)
 
 
-for command in (check, settle):
+for command in (check, settle, page):
     rules.add_command(command)
