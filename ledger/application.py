@@ -85,6 +85,8 @@ class Rounds(Application[UUID]):
         self._houses: dict[str, _House] = {}
         self._properties_version = 0
         self._regulations: dict[str, Regulation] = {}
+        self._as_played: dict[tuple[str, str], Regulation] = {}
+        """Hashes of a property and of a regulation as held → that regulation with the property's choices."""
         self._documents: set[str] = set()
 
     def construct_factory(self, env: Environment) -> InfrastructureFactory[Any]:
@@ -325,8 +327,12 @@ class Rounds(Application[UUID]):
 
     def _applied(self, house: _House, game: str, at: datetime) -> Applied:
         applied = regulation_for(game, at, opt_ins=house.property.regulations_opted_in)
-        self._regulations[applied.regulation.sha256] = applied.regulation
-        return applied
+        key = (house.property.sha256, applied.regulation.sha256)
+        played = self._as_played.get(key)
+        if played is None:
+            played = self._as_played[key] = house.property.as_played(applied.regulation)
+            self._regulations[played.sha256] = played
+        return Applied(played, applied.note)
 
     # What is known, and when to doubt it.
 

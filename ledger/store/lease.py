@@ -6,7 +6,8 @@ to notice. An epoch, raised at every taking and named by every append, turns awa
 its knowing. Even the moment between the two is harmless: a decision is only stored on the very version of the round that it
 was made on, and a table has one open round by constraint. The lease saves work; the constraints save money.
 
-A lease is held while its table is in use and given back after a pause, so that a service, a demo and a command line can take turns.
+A lease is held while its table is in use and given back after a pause, so that a service, a demo and a command line can take
+turns.
 """
 
 from __future__ import annotations

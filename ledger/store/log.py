@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import psycopg
@@ -89,6 +89,57 @@ def _oldest(conn: Connection) -> int:
     row = conn.execute("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint").fetchone()
     assert row is not None
     return int(row[0])
+
+
+class Cursor(NamedTuple):
+    """What a reader has read last. Names the event, not only its position, so that a log restored to an earlier point shows.
+
+    As text: `1234.0193a0c2-….7` (position, stream, version). A reader that has read nothing yet has no cursor.
+    """
+
+    position: int
+    stream: UUID
+    version: int
+
+    def __str__(self) -> str:
+        return f"{self.position}.{self.stream}.{self.version}"
+
+    @classmethod
+    def of(cls, recorded: Recorded) -> Cursor:
+        """The cursor of a reader that has just read this event."""
+        return cls(recorded.position, recorded.stream, recorded.version)
+
+    @classmethod
+    def parse(cls, text: str) -> Cursor:
+        """The cursor that `text` writes. Raises Refusal LGR-0108 where it is none."""
+        position, _, rest = text.partition(".")
+        stream, _, version = rest.partition(".")
+        try:
+            if not (position + version).isascii() or not position.isdigit() or not version.isdigit():
+                raise ValueError("a position and a version are digits")
+            return cls(int(position), UUID(stream), int(version))
+        except ValueError as error:
+            raise Refusal("LGR-0108", f"not a cursor: {error}", field="cursor", value=text) from None
+
+
+def resume(conn: Connection, cursor: Cursor) -> int:
+    """The position after which the reader goes on.
+
+    Raises Refusal LGR-0522 where the log holds another event there, or none: it was restored to an earlier point, and what the
+    reader has seen beyond that point is no longer in it.
+    """
+    row = conn.execute(
+        "SELECT originator_id, originator_version FROM ledger.events WHERE notification_id = %s", (cursor.position,)
+    ).fetchone()
+    if row != (cursor.stream, cursor.version):
+        raise Refusal(
+            "LGR-0522",
+            f"the log {'has another event' if row else 'has no event'} at position {cursor.position}",
+            field="cursor",
+            value=str(cursor),
+            help="the log was restored to an earlier point: read again from a position before that",
+        )
+    return cursor.position
 
 
 _SELECT = "SELECT notification_id, originator_id, originator_version, topic, state FROM ledger.events "
