@@ -3,11 +3,12 @@
 A folder for each release, made once by `make` before it goes out and never changed after: whatever later releases move, rename or
 add, they read these bytes and come to the same figures.
 
-    events.ndjson           the log: position, stream, version, topic, and `state`, the exact text of the stored bytes
-    terminal_events.ndjson  the verdicts by which a terminal's retry finds its first answer
-    open_rounds.ndjson      the rounds that were left open
-    posts.ndjson            what the terminals had posted, each with the moment at which it was received
-    expected.ndjson         balances, reports, rounds and bets, field by field (a later release may show more fields)
+    events.ndjson       the log: position, stream, version, topic, the exact text of the payload's bytes as `state`, and, on the
+                        first event of a report, the report's event id as `cause`, how many it `caused`, and its fingerprint
+    rejections.ndjson   the reports that were refused for good
+    open_rounds.ndjson  the rounds that were left open
+    posts.ndjson        what the terminals had posted, each with the moment at which it was received
+    expected.ndjson     balances, reports, rounds and bets, field by field (a later release may show more fields)
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import msgspec
 import psycopg
@@ -45,51 +45,48 @@ def ndjson(found: Iterable[Row]) -> str:
 
 def dump(conn: Connection) -> dict[str, str]:
     """What a ledger's write side holds, as the text of the files."""
-    return {
-        "events": ndjson(_events(conn)),
-        "terminal_events": ndjson(_table(conn, "terminal_events", "terminal, event_id")),
-        "open_rounds": ndjson(_table(conn, "open_rounds", "table_id")),
-    }
+    return {"events": ndjson(_events(conn)), **{table: ndjson(_table(conn, table, key)) for table, key in _TABLES.items()}}
+
+
+_TABLES = {"rejections": "event_id", "open_rounds": "table_id"}
+_NAMES = {"notification_id": "position", "originator_id": "stream", "originator_version": "version"}
 
 
 def _events(conn: Connection) -> Iterator[Row]:
-    for position, stream, version, topic, state in conn.execute(
-        "SELECT notification_id, originator_id, originator_version, topic, state FROM ledger.events ORDER BY notification_id"
-    ):
+    for columns, state in conn.execute("SELECT to_jsonb(e) - 'state', state FROM ledger.events AS e ORDER BY notification_id"):
+        row = {_NAMES.get(name, name): value for name, value in columns.items() if value is not None}
+        first = {"position": str(row.pop("position")), **{name: row.pop(name) for name in ("stream", "version", "topic")}}
         # Strictly UTF-8, so that the text stands for exactly these bytes.
-        yield {
-            "position": str(position),
-            "stream": str(stream),
-            "version": version,
-            "topic": topic,
-            "state": bytes(state).decode("utf-8", "strict"),
-        }
+        yield {**first, "state": bytes(state).decode("utf-8", "strict"), **row}
 
 
-def _table(conn: Connection, table: str, order: str) -> Iterator[Row]:
-    for (text,) in conn.execute(f"SELECT row_to_json(t)::text FROM ledger.{table} AS t ORDER BY {order}"):
-        yield json.loads(text)
+def _table(conn: Connection, table: str, key: str) -> Iterator[Row]:
+    # When a row was written is no business of anybody's figures, and would differ each time.
+    for (row,) in conn.execute(f"SELECT to_jsonb(t) - 'recorded_at' FROM ledger.{table} AS t ORDER BY {key}"):
+        yield row
 
 
 def load(conn: Connection, release: str, events: Iterable[Row] | None = None) -> None:
     """Puts a release's rows into an empty ledger as they were, past every decision; `events` go in place of its own."""
+    columns = {name: column for column, name in _NAMES.items()}
     with conn.transaction(), conn.cursor() as cursor:
-        cursor.executemany(
-            "INSERT INTO ledger.events (notification_id, originator_id, originator_version, topic, state) "
-            "VALUES (%s, %s, %s, %s, %s)",
-            [
-                (int(row["position"]), UUID(row["stream"]), row["version"], row["topic"], row["state"].encode())
-                for row in (rows(release, "events") if events is None else events)
-            ],
-        )
-        for table in ("terminal_events", "open_rounds"):
+        for row in rows(release, "events") if events is None else events:
+            others = {columns.get(name, name): value for name, value in row.items() if name != "state"}
+            _insert(cursor, "events", others, row["state"].encode())
+        for table in _TABLES:
             for row in rows(release, table):
-                names = ", ".join(row)
-                cursor.execute(
-                    f"INSERT INTO ledger.{table} ({names}) SELECT {names} FROM json_populate_record(NULL::ledger.{table}, %s)",
-                    (json.dumps(row),),
-                )
+                _insert(cursor, table, row)
         cursor.execute("SELECT setval('ledger.positions', (SELECT max(notification_id) FROM ledger.events))")
+
+
+def _insert(cursor: psycopg.Cursor[Any], table: str, row: Row, state: bytes | None = None) -> None:
+    names = ", ".join(row)
+    given, state_of = ([state], ", state") if state is not None else ([], "")
+    cursor.execute(
+        f"INSERT INTO ledger.{table} ({names}{state_of}) "
+        f"SELECT {names}{', %b' * len(given)} FROM json_populate_record(NULL::ledger.{table}, %s)",
+        [*given, json.dumps(row)],
+    )
 
 
 def expected(conn: Connection) -> str:

@@ -23,7 +23,7 @@ from ledger.api import intake
 from ledger.application import Rounds
 from ledger.events import BetPlaced, BettingClosed, OutcomeRecorded, RoundOpened
 from ledger.property import OptIn, Property, Table
-from ledger.reports import Report, Verdict
+from ledger.reports import Report, Verdict, type_of
 from ledger.store import migrate
 from ledger.store.embedded import EmbeddedPostgres
 from tests.golden import HERE, dump, expected, ndjson
@@ -71,21 +71,21 @@ class Floor:
     def open(self, table: str, game: str, **more: str) -> Event:
         """A new round, which the following events are about."""
         self._round = self._id()
-        return self._event(table, RoundOpened.TOPIC, {"table": table, "game": game, **more})
+        return self._event(table, type_of(RoundOpened), {"table": table, "game": game, **more})
 
     def bet(self, table: str, spot: str, stake: int, currency: str, player: str = "P-1001", **more: Any) -> Event:
         """A bet of `stake` minor units."""
         return self._event(
-            table, BetPlaced.TOPIC, {"player": player, "spot": spot, "stake": str(stake), "currency": currency, **more}
+            table, type_of(BetPlaced), {"player": player, "spot": spot, "stake": str(stake), "currency": currency, **more}
         )
 
     def close(self, table: str) -> Event:
         """The bell."""
-        return self._event(table, BettingClosed.TOPIC, {})
+        return self._event(table, type_of(BettingClosed), {})
 
     def outcome(self, table: str, shown: str) -> Event:
         """What the table showed."""
-        return self._event(table, OutcomeRecorded.TOPIC, {"outcome": shown})
+        return self._event(table, type_of(OutcomeRecorded), {"outcome": shown})
 
     def post(self, *events: Event) -> None:
         """Posts the events together; then 37 seconds and a microsecond pass."""
@@ -100,12 +100,12 @@ class Floor:
         ]
         self.post(opening, *placed, self.close(table), self.outcome(table, shown))
 
-    def _event(self, table: str, topic: str, data: Any) -> Event:
+    def _event(self, table: str, kind: str, data: Any) -> Event:
         return {
             "specversion": "1.0",
             "id": self._id(),
             "source": f"/terminals/T-{table}",
-            "type": topic,
+            "type": kind,
             "subject": self._round,
             "time": (self._now - timedelta(milliseconds=120)).isoformat(),
             "data": data,
