@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -70,6 +71,7 @@ class Key(NamedTuple):
 
 def main(argv: Sequence[str]) -> int:
     options = _options(argv)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the server and its files go as well
     with _Clients() as clients, _place(options.dir) as place, EmbeddedPostgres(place) as server, ExitStack() as stack:
         dsn = server.conninfo()
         migrate.init(dsn)
