@@ -151,6 +151,7 @@ def test_the_floor_is_the_largest_multiple_not_above(exact: Fraction, unit: int)
     assert floored <= exact < floored + unit
 
 
-def test_a_unit_below_one_is_a_fault_of_the_program() -> None:
-    with pytest.raises(ValueError, match="at least one"):
-        floor_to(Fraction(1), 0)
+@pytest.mark.parametrize("unit", [0, -1, True, 1.5, 1.0, float("nan"), "1", None, Fraction(1)])
+def test_a_unit_that_is_no_whole_number_of_minor_units_is_a_fault_of_the_program(unit: Any) -> None:
+    with pytest.raises(ValueError, match="a unit is a whole number of minor units, at least 1"):
+        floor_to(Fraction(1), unit)
