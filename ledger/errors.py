@@ -48,7 +48,6 @@ CODES: dict[str, Code] = {
     "LGR-0207": Code("The round belongs to another table", 409),
     "LGR-0208": Code("The bet's currency is not the round's", 422),
     "LGR-0209": Code("The bet exists already", 409),
-    "LGR-0210": Code("Rounds of this game are not kept yet", 422),
     # 03: retries and terminals
     "LGR-0301": Code("This event id was used for another body", 422),
     "LGR-0302": Code("The same event is being recorded at this moment", 409, retryable=True),

@@ -54,8 +54,6 @@ PAGES: dict[str, str] = {
     "LGR-0207": "A terminal's round stays at the table where it was opened.",
     "LGR-0208": "All bets of a round are in the round's currency; amounts of two currencies are never added up.",
     "LGR-0209": "The id of this bet is taken in its round.",
-    "LGR-0210": "A round of craps goes on over several throws, which this release does not record yet. The rules settle them all "
-    "the same: see `roundledger rules settle --help`.",
     "LGR-0301": (
         "An event id stands for one event for as long as the log lives. The same id came with other content: nothing "
         "was stored. A new event needs a new id; a retry repeats the first body."

@@ -30,10 +30,6 @@ from ledger.events import (
 )
 from ledger.rules import Regulation, Resolution, Spot, Wager, settle
 
-SINGLE_OUTCOME_GAMES = frozenset({"roulette", "cussec", "fantan"})
-"""Games whose round is over with one outcome. Craps, which goes on over throws, comes with the life of the round."""
-
-
 class Status(Enum):
     """Where a round stands."""
 
@@ -158,15 +154,7 @@ class Round:
 
     @classmethod
     def open(cls, id: UUID, terms: Terms, origin: Origin) -> Round:
-        """A new round with betting open. Raises Refusal LGR-0210 for a game whose rounds take more than one outcome."""
-        if terms.regulation.game not in SINGLE_OUTCOME_GAMES:
-            raise Refusal(
-                "LGR-0210",
-                f"rounds of {terms.regulation.game} are not kept yet: they go on over several throws",
-                field="data.game",
-                value=terms.regulation.game,
-                help="`roundledger rules settle` settles throws without a ledger",
-            )
+        """A new round with betting open."""
         round_ = cls(id)
         round_._happen(
             RoundOpened(

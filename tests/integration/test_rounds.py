@@ -270,9 +270,15 @@ def test_fantan_settles_with_its_commission_and_its_push(dsn: str) -> None:
     rounds.close()
 
 
-def test_a_game_of_several_throws_is_not_opened(dsn: str) -> None:
+def test_a_craps_round_is_decided_by_the_throws_that_the_table_showed(dsn: str) -> None:
+    """53/2010 art. 5(2)(1): the point made wins the line; throws that decide nothing yet settle nothing."""
     rounds = Rounds(dsn)
     craps = Table(id="X01", pit="C", game="craps", currency="MOP", payable_unit="0.01")
     rounds.apply_property(msgspec.structs.replace(DEMO, tables=(*DEMO.tables, craps)))
-    assert codes(rounds.post([Terminal("X01", "craps").open()])) == ["LGR-0210"]
+    table = Terminal("X01", "craps")
+    accepted(rounds.post([table.open(), table.bet("pass"), table.close()]))
+    assert codes(rounds.post([table.outcome("6")])) == ["LGR-0409"]
+    accepted(rounds.post([table.outcome("6,void,8,6")]))
+    [paid] = [e for e in bodies(dsn, table) if isinstance(e, PayoutMade)]
+    assert (paid.result, paid.returned) == ("won", "20000")
     rounds.close()
