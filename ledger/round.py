@@ -30,6 +30,7 @@ from ledger.events import (
 )
 from ledger.rules import Regulation, Resolution, Spot, Wager, settle
 
+
 class Status(Enum):
     """Where a round stands."""
 
