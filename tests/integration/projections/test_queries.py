@@ -203,6 +203,7 @@ def test_the_session_s_zone_changes_nothing(day: str) -> None:
 
 
 def test_json_of_every_answer_has_amounts_and_positions_as_text(dsn: str) -> None:
+    """B14."""
     with connected(dsn) as conn:
         rng = random.Random(1)
         store(conn, mixed(made_round([Bet("P-1", 10**15, "won", 180), Bet("P-2", 2**53 + 1)], rng=rng) for _ in range(30)))
