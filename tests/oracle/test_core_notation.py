@@ -76,7 +76,7 @@ def test_30_2003_art_6_3_every_three_numbers_of_0_to_37() -> None:
 
 
 def test_30_2003_art_6_4_every_four_numbers_that_lie_near_each_other() -> None:
-    """All fours within a span of nine, which is every shape that could look like a corner, and four by four everywhere."""
+    """B03. All fours within a span of nine, which is every shape that could look like a corner, and four by four everywhere."""
     legal = by_numbers("corner")
     near = [(low, *rest) for low in range(38) for rest in combinations(range(low + 1, min(low + 9, 38)), 3)]
     assert not misread("roulette", [(joined("corner", four), legal.get(frozenset(four))) for four in near])
