@@ -197,7 +197,7 @@ class Rounds(Application[UUID]):
             try:
                 events = self._decide(report, group).collect_events()
             except Refusal as refusal:
-                refused.append((n, refusal))
+                refused.append((n, _within(report, refusal)))
                 continue
             start = len(group.events)
             group.events.extend(events)
@@ -542,6 +542,13 @@ def _document(kind: str, name: str, sha256: str, content: str) -> DocumentRecord
 def _mark(report: Report) -> bytes:
     """What is stored of a report's fingerprint: 128 bits, against accident and malice alike."""
     return report.fingerprint[:16]
+
+
+def _within(report: Report, refusal: Refusal) -> Refusal:
+    """The refusal of a part of the report, which the rules name as they know it, with its path within the event."""
+    if refusal.field in report.body.__struct_fields__:
+        refusal.field = f"data.{refusal.field}"
+    return refusal
 
 
 def _rejected(report: Report, refusal: Refusal) -> Verdict:

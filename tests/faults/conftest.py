@@ -33,7 +33,7 @@ HOUSE = Property(
 @pytest.fixture
 def rounds(dsn: str) -> Iterator[Rounds]:
     """The application on a house with tables of each game of one outcome."""
-    found = Rounds.connect(dsn)
+    found = Rounds(dsn)
     found.apply_property(HOUSE)
     yield found
     found.close()

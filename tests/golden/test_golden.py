@@ -73,7 +73,7 @@ def test_b38_a_terminal_of_an_old_release_finds_its_first_answers(dsn: str, rele
         rejected = {row["event_id"]: row for row in rows(release, "rejections")}
         assert accepted
         assert rejected
-        with closing(Rounds.connect(dsn)) as rounds:
+        with closing(Rounds(dsn)) as rounds:
             for verdict in (verdict for post in rows(release, "posts") for verdict in send(rounds, post)):
                 if first := accepted.pop(str(verdict.event_id), None):
                     assert verdict.status == "replayed", verdict.refusal
@@ -94,7 +94,7 @@ def test_b38_the_rounds_that_an_old_release_left_open_are_played_to_their_end(ds
         load(conn, release)
         left = unsettled(conn)
         assert left, "the log has rounds to play on"
-        with closing(Rounds.connect(dsn)) as rounds:
+        with closing(Rounds(dsn)) as rounds:
             for n, (table, round_id, game) in enumerate(left, 1):
                 floor = Floor(round=str(round_id), made=n << 32)
                 if rounds.round(round_id).status.value == "betting open":
@@ -200,7 +200,7 @@ def test_b38_a_field_added_and_one_renamed_leave_the_figures(dsn: str, release: 
     with psycopg.connect(dsn, autocommit=True) as conn:
         load(conn, release, map(old_form, rows(release, "events")))
         assert expected(conn) == recorded_expectation(release).replace('"chip": "value"', '"chip": "cash"')
-        with closing(Rounds.connect(dsn)) as rounds:
+        with closing(Rounds(dsn)) as rounds:
             for _, round_id, _ in unsettled(conn):
                 assert rounds.round(round_id).bets, "the write side reads it as well"
 
@@ -240,7 +240,7 @@ def said_of(dsn: str, topic: str, state: bytes) -> dict[str, Any]:
                 read()
             assert caught.value.code == "LGR-0504"
             assert caught.value.help
-        with closing(Rounds.connect(dsn)) as rounds, pytest.raises(Refusal, match=f"stream {stream}, version {version}"):
+        with closing(Rounds(dsn)) as rounds, pytest.raises(Refusal, match=f"stream {stream}, version {version}"):
             rounds.round(stream)
         catch_up(conn)
         found = {at.name: at for at in queries.positions(conn)}
