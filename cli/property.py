@@ -101,14 +101,16 @@ def read_property(file: Path) -> Property:
     return config
 
 
+def opt_in_reasons(config: Property) -> dict[str, str]:
+    """The regulations that are applied beyond their repeal, with why and by whose word."""
+    return {choice.regulation: f"{choice.reason} (approved by {choice.approved_by})" for choice in config.opt_ins}
+
+
 def _report(config: Property) -> Report:
     return Report(
         title=f"{config.name} · {config.id}",
         facts={"zone": config.zone, "gaming_day_start": config.gaming_day_start, "sha256": config.sha256},
-        notes=[
-            f"{choice.regulation} is applied beyond its repeal: {choice.reason} (approved by {choice.approved_by})"
-            for choice in config.opt_ins
-        ],
+        notes=[f"{order} is applied beyond its repeal: {reason}" for order, reason in opt_in_reasons(config).items()],
         sheets=[Sheet(_TABLES, _tables(config), name="tables")],
     )
 

@@ -92,6 +92,26 @@ def test_craps_tells_the_throws() -> None:
     assert stands[7] == "Returned: nothing yet: the bet stands"
 
 
+@pytest.mark.parametrize(
+    ("throws", "bet", "told"),
+    [
+        ("6,8", "field", "6 becomes the point: lost"),
+        ("6,void,8,6", "any7", "6 becomes the point: lost"),
+        ("void,7", "any7", "a void throw, which changes nothing; 7 on the come-out throw: won"),
+        ("5,6,5", "place:6", "5 becomes the point; 6, neither the point 5 nor 7: won"),
+        ("5,6,6,5", "come", "5 becomes the point; 6, neither the point 5 nor 7; 6, neither the point 5 nor 7: won"),
+        ("5,11,5", "come", "5 becomes the point; 11, neither the point 5 nor 7: won"),
+        ("5,8", "come", "5 becomes the point; 8, neither the point 5 nor 7: stands"),
+        ("6,9,9", "come_odds:9", "6 becomes the point; 9, neither the point 6 nor 7; 9, neither the point 6 nor 7: won"),
+    ],
+)  # fmt: skip
+def test_craps_tells_the_throws_up_to_the_one_that_decided(throws: str, bet: str, told: str) -> None:
+    outcome = UNVERIFIED.outcome(throws)
+    placed = wagers(UNVERIFIED, *(["come", bet] if bet == "come_odds:9" else [bet]))
+    [resolution] = [each for each in settle(UNVERIFIED, outcome, placed) if each.wager.key == bet]
+    assert f"Decision: {told}" in explain(UNVERIFIED, outcome, resolution).lines()
+
+
 def test_bets_without_rule_text_say_so() -> None:
     lines = explained(UNVERIFIED, "11", "horn").lines()
     assert "Rule: no rule text in 53/2010: equal parts on 2, 3, 11 and 12" in "\n".join(lines)
