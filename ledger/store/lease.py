@@ -21,6 +21,7 @@ from typing import Any
 import psycopg
 
 from ledger.errors import Refusal
+from ledger.store import waits
 
 _TAKE = """
 WITH locked AS MATERIALIZED (SELECT pg_try_advisory_lock(hashtextextended('round-ledger table ' || %(table)s, 0)) AS got)
@@ -106,7 +107,8 @@ class Leases:
         if self._conn is None or self._conn.closed:
             # A new session holds nothing yet, whatever the one before it held.
             self._epochs.clear()
-            self._conn = psycopg.connect(self._dsn, autocommit=True, connect_timeout=10, application_name="roundledger lease")
+            self._conn = psycopg.connect(waits.patient(self._dsn), autocommit=True, application_name="roundledger lease")
+            waits.bound(self._conn)
         return self._conn
 
     def _close(self) -> None:

@@ -18,11 +18,14 @@ when nothing new was drawn, not even an id is taken.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import psycopg
+from psycopg import sql
 
 from ledger.errors import Refusal
 from ledger.events import Recorded
@@ -33,9 +36,15 @@ Connection = psycopg.Connection[Any] | psycopg.Cursor[Any]
 
 
 class Tail:
-    """The horizon of one reader. Keep one per reader: it remembers the fence at which it waits between calls."""
+    """The horizon of one reader over one connection. Keep it: it remembers the fence at which it waits between calls.
 
-    def __init__(self) -> None:
+    Over another connection it starts anew. A server that crashed gives the ids and positions again that it had not flushed, so
+    a fence from before the crash says nothing afterwards; and no connection outlives a crash.
+    """
+
+    def __init__(self, *, schema: str = "ledger") -> None:
+        self._horizon = _horizon(schema)
+        self._session: Callable[[], object] = lambda: None
         self._final = 0
         self._waiting: tuple[int, int] | None = None
 
@@ -43,10 +52,14 @@ class Tail:
         """The highest position up to which everything is final; never waits.
 
         It stands still while a writing transaction older than the last question is running, in any database of the cluster.
-        `conn` must not be inside a transaction that has written.
+        `conn` must not be inside a transaction that has written. What a reader keeps across connections is the position of the
+        last event it was given, never this: positions that nobody came to use may be used after a crash.
         """
+        session = conn.connection if isinstance(conn, psycopg.Cursor) else conn
+        if self._session() is not session:
+            self._session, self._final, self._waiting = weakref.ref(session), 0, None
         if self._waiting is None:
-            up_to, fence, oldest = _horizon(conn, self._final)
+            up_to, fence, oldest = _asked(conn, self._horizon, self._final)
             if fence is None:
                 return self._final
             self._waiting = (up_to, fence)
@@ -64,7 +77,7 @@ def head(conn: Connection, *, timeout: float = 10.0) -> int:
     Waits for older writing transactions to end, `timeout` seconds at most, then raises Refusal LGR-0505. `conn` must not be
     inside a transaction that has written.
     """
-    up_to, fence, oldest = _horizon(conn, 0)
+    up_to, fence, oldest = _asked(conn, _horizon("ledger"), 0)
     deadline = time.monotonic() + timeout
     while fence is not None and oldest < fence:
         if time.monotonic() > deadline:
@@ -78,8 +91,14 @@ def head(conn: Connection, *, timeout: float = 10.0) -> int:
     return up_to
 
 
-def _horizon(conn: Connection, known: int) -> tuple[int, int | None, int]:
-    row = conn.execute("SELECT up_to, fence::text::bigint, oldest::text::bigint FROM ledger.horizon(%s)", (known,)).fetchone()
+@cache
+def _horizon(schema: str) -> str:
+    asked = sql.SQL("SELECT up_to, fence::text::bigint, oldest::text::bigint FROM {}.horizon(%s)")
+    return asked.format(sql.Identifier(schema)).as_string()
+
+
+def _asked(conn: Connection, horizon: str, known: int) -> tuple[int, int | None, int]:
+    row = conn.execute(horizon, (known,)).fetchone()
     assert row is not None
     up_to, fence, oldest = row
     return up_to, fence, oldest

@@ -82,6 +82,26 @@ def test_a_rolled_back_position_is_a_silent_gap(three: list[psycopg.Connection[A
     assert reaches(log.Tail(), reader, high)
 
 
+def test_a_horizon_does_not_outlive_the_server_that_drew_it(three: list[psycopg.Connection[Any]], dsn: str) -> None:
+    """A server that crashed draws again the positions that nobody had flushed; a reader comes back over a new connection."""
+    slow, quick, reader = three
+    for _ in range(5):
+        insert(quick)
+    quick.rollback()
+    tail = log.Tail()
+    assert reaches(tail, reader, 5)
+    quick.execute("SELECT setval('ledger.positions', 1)")
+    quick.commit()
+    assert insert(slow) == 2
+    assert insert(quick) == 3
+    quick.commit()
+    with psycopg.connect(dsn, autocommit=True) as again:
+        for _ in range(3):
+            assert tail.final(again) < 2, "believed a horizon from before the crash"
+        slow.commit()
+        assert reaches(tail, again, 3)
+
+
 def test_the_end_of_the_log_waits_for_older_writers_but_not_for_ever(three: list[psycopg.Connection[Any]]) -> None:
     slow, _, reader = three
     insert(slow)
