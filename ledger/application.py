@@ -85,6 +85,8 @@ class Rounds(Application[UUID]):
         self._houses: dict[str, _House] = {}
         self._properties_version = 0
         self._regulations: dict[str, Regulation] = {}
+        self._as_played: dict[tuple[str, str], Regulation] = {}
+        """Hashes of a property and of a regulation as held → that regulation with the property's choices."""
         self._documents: set[str] = set()
 
     def construct_factory(self, env: Environment) -> InfrastructureFactory[Any]:
@@ -195,7 +197,7 @@ class Rounds(Application[UUID]):
             try:
                 events = self._decide(report, group).collect_events()
             except Refusal as refusal:
-                refused.append((n, refusal))
+                refused.append((n, _within(report, refusal)))
                 continue
             start = len(group.events)
             group.events.extend(events)
@@ -325,8 +327,12 @@ class Rounds(Application[UUID]):
 
     def _applied(self, house: _House, game: str, at: datetime) -> Applied:
         applied = regulation_for(game, at, opt_ins=house.property.regulations_opted_in)
-        self._regulations[applied.regulation.sha256] = applied.regulation
-        return applied
+        key = (house.property.sha256, applied.regulation.sha256)
+        played = self._as_played.get(key)
+        if played is None:
+            played = self._as_played[key] = house.property.as_played(applied.regulation)
+            self._regulations[played.sha256] = played
+        return Applied(played, applied.note)
 
     # What is known, and when to doubt it.
 
@@ -536,6 +542,13 @@ def _document(kind: str, name: str, sha256: str, content: str) -> DocumentRecord
 def _mark(report: Report) -> bytes:
     """What is stored of a report's fingerprint: 128 bits, against accident and malice alike."""
     return report.fingerprint[:16]
+
+
+def _within(report: Report, refusal: Refusal) -> Refusal:
+    """The refusal of a part of the report, which the rules name as they know it, with its path within the event."""
+    if refusal.field in report.body.__struct_fields__:
+        refusal.field = f"data.{refusal.field}"
+    return refusal
 
 
 def _rejected(report: Report, refusal: Refusal) -> Verdict:

@@ -6,7 +6,8 @@ to notice. An epoch, raised at every taking and named by every append, turns awa
 its knowing. Even the moment between the two is harmless: a decision is only stored on the very version of the round that it
 was made on, and a table has one open round by constraint. The lease saves work; the constraints save money.
 
-A lease is held while its table is in use and given back after a pause, so that a service, a demo and a command line can take turns.
+A lease is held while its table is in use and given back after a pause, so that a service, a demo and a command line can take
+turns.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 import psycopg
 
 from ledger.errors import Refusal
+from ledger.store import waits
 
 _TAKE = """
 WITH locked AS MATERIALIZED (SELECT pg_try_advisory_lock(hashtextextended('round-ledger table ' || %(table)s, 0)) AS got)
@@ -105,7 +107,8 @@ class Leases:
         if self._conn is None or self._conn.closed:
             # A new session holds nothing yet, whatever the one before it held.
             self._epochs.clear()
-            self._conn = psycopg.connect(self._dsn, autocommit=True, connect_timeout=10, application_name="roundledger lease")
+            self._conn = psycopg.connect(waits.patient(self._dsn), autocommit=True, application_name="roundledger lease")
+            waits.bound(self._conn)
         return self._conn
 
     def _close(self) -> None:

@@ -8,7 +8,8 @@ five round trips; this one is a single statement without either, since readers d
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -18,16 +19,20 @@ from eventsourcing.persistence import (
     ApplicationRecorder,
     InfrastructureFactory,
     IntegrityError,
+    InterfaceError,
     Notification,
+    OperationalError,
     StoredEvent,
+    Subscription,
 )
 from eventsourcing.postgres import PostgresApplicationRecorder, PostgresDatastore, PostgresFactory
 from eventsourcing.utils import Environment
-from psycopg.rows import dict_row
+from psycopg.rows import dict_row, tuple_row
 from psycopg_pool import ConnectionPool
 
 from ledger.errors import Refusal
-from ledger.store import log
+from ledger.store import log, waits
+from ledger.store.subscription import LogSubscription
 
 SCHEMA = "ledger"
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
@@ -82,27 +87,30 @@ class LedgerDatastore(PostgresDatastore):
         # before it is ever opened.
         super().__init__("", "", "", "", "", schema=SCHEMA, originator_id_type="uuid")
         self.pool = ConnectionPool(  # type: ignore[assignment]  # the library's own subclass only adds a password callback
-            conninfo,
+            waits.patient(conninfo),
             kwargs={"row_factory": dict_row, "autocommit": True, "application_name": "roundledger"},
             min_size=1,
             max_size=pool_size,
             open=False,
-            configure=_bound_waits,
-            timeout=10.0,
+            configure=waits.bound,
+            timeout=waits.POOL,
+            reconnect_timeout=waits.RECONNECT,
+            reconnect_failed=ConnectionPool.check,
             name="ledger",
         )
 
-
-def _bound_waits(conn: psycopg.Connection[Any]) -> None:
-    """No statement, lock or forgotten transaction holds a terminal for longer than this (milliseconds).
-
-    Plans are made once: those of the append take arrays, which Postgres would otherwise plan anew for each length.
-    """
-    conn.execute(
-        "SELECT set_config('lock_timeout', '5000', false), set_config('statement_timeout', '30000', false), "
-        "set_config('idle_in_transaction_session_timeout', '10000', false), set_config('timezone', 'UTC', false), "
-        "set_config('plan_cache_mode', 'force_generic_plan', false)"
-    )
+    @contextmanager
+    def get_connection(self) -> Iterator[psycopg.Connection[dict[str, Any]]]:
+        """A connection of the pool, with the library's errors. Where it turns out to be dead, all others are looked at too: a
+        database that was away costs one failure and not one for each."""
+        conn = None
+        try:
+            with super().get_connection() as conn:
+                yield conn
+        except (OperationalError, InterfaceError):
+            if conn is not None and conn.closed:
+                self.pool.check()
+            raise
 
 
 _APPEND_ONE = (
@@ -129,6 +137,20 @@ FROM ledger.events AS e WHERE e.cause = ANY (%(asked)s)
 UNION ALL
 SELECT r.event_id, r.fingerprint, r.round, r.refusal, NULL FROM ledger.rejections AS r WHERE r.event_id = ANY (%(asked)s)
 """
+
+
+_STREAM = (
+    "SELECT originator_id, originator_version, topic, state FROM ledger.events WHERE originator_id = %s "
+    "AND originator_version > %s AND originator_version <= %s ORDER BY originator_version ASC LIMIT %s"
+)
+_STREAM_BACK = _STREAM.replace("ASC", "DESC")
+_ALL = 2**63 - 1
+
+_PAGE = (
+    "SELECT originator_id, originator_version, topic, state, notification_id FROM ledger.events "
+    "WHERE notification_id > %s AND notification_id <= %s AND (%s::text[] = '{}' OR topic = ANY (%s)) "
+    "ORDER BY notification_id LIMIT %s"
+)
 
 
 class LedgerRecorder(PostgresApplicationRecorder):
@@ -220,6 +242,24 @@ class LedgerRecorder(PostgresApplicationRecorder):
             rows = conn.execute("SELECT table_id, round FROM ledger.open_rounds WHERE table_id = ANY(%s)", (list(tables),))
             return {row["table_id"]: row["round"] for row in rows}
 
+    # Reading. The library's own methods try ten times over; where a lock or the database stands in the way, ten timeouts would
+    # follow each other, and whoever asks knows better whether to ask again.
+
+    def select_events(
+        self,
+        originator_id: UUID | str,
+        *,
+        gt: int | None = None,
+        lte: int | None = None,
+        desc: bool = False,
+        limit: int | None = None,
+    ) -> Sequence[StoredEvent]:
+        """The events of one stream, in the order of their versions."""
+        asked = (originator_id, -1 if gt is None else gt, _ALL if lte is None else lte, limit)
+        with self.datastore.get_connection() as conn, conn.cursor(row_factory=tuple_row) as cursor:
+            rows = cursor.execute(_STREAM_BACK if desc else _STREAM, asked, prepare=True, binary=True)
+            return [StoredEvent(*row) for row in rows]
+
     def select_notifications(
         self,
         start: int | None,
@@ -229,13 +269,40 @@ class LedgerRecorder(PostgresApplicationRecorder):
         *,
         inclusive_of_start: bool = True,
     ) -> Sequence[Notification]:
-        """The library's reading of the log, held to the horizon so that it never skips an event either."""
-        with self.datastore.get_connection() as conn, conn.cursor(row_factory=psycopg.rows.tuple_row) as cursor:
-            final = log.head(cursor)
-        found: Sequence[Notification] = super().select_notifications(
-            start, limit, final if stop is None else min(stop, final), topics, inclusive_of_start=inclusive_of_start
-        )
-        return found
+        """The library's reading of the log, held to the horizon so that it never skips an event either.
+
+        Waits for writers that are older than the question, ten seconds at most; then raises the library's OperationalError.
+        """
+        after = 0 if start is None else start - inclusive_of_start
+        with self.datastore.get_connection() as conn, conn.cursor(row_factory=tuple_row) as cursor:
+            final = _head(cursor)
+            return self.select_final(cursor, after, final if stop is None else min(stop, final), limit, topics)
+
+    def select_final(
+        self, cursor: psycopg.Cursor[Any], after: int, upto: int, limit: int, topics: Sequence[str] = ()
+    ) -> list[Notification]:
+        """A page of the log after position `after`, up to `upto`, which must be final; of `topics` only where there are any."""
+        asked = (after, upto, list(topics), list(topics), limit)
+        return [Notification(*row) for row in cursor.execute(_PAGE, asked, prepare=True, binary=True)]
+
+    def max_notification_id(self) -> int | None:
+        """The last position that a reader may go on from: nothing at or below it can still appear."""
+        with self.datastore.get_connection() as conn, conn.cursor(row_factory=tuple_row) as cursor:
+            cursor.execute("SELECT max(notification_id) FROM ledger.events WHERE notification_id <= %s", (_head(cursor),))
+            row = cursor.fetchone()
+        assert row is not None
+        return row[0]  # type: ignore[no-any-return]  # a bigint or null
+
+    def subscribe(self, gt: int | None = None, topics: Sequence[str] = ()) -> Subscription[ApplicationRecorder]:
+        """The library's subscription after position `gt`, by polling."""
+        return LogSubscription(self, gt, topics)
+
+
+def _head(cursor: psycopg.Cursor[Any]) -> int:
+    try:
+        return log.head(cursor)
+    except Refusal as refusal:
+        raise OperationalError(str(refusal)) from refusal
 
 
 def _refusal_text(refusal: Refusal) -> str:
@@ -257,10 +324,11 @@ def _receipt(row: dict[str, Any]) -> Receipt:
 
 
 class LedgerFactory(PostgresFactory):
-    """Builds the recorder on a connection string; it reads nothing from the environment, where a stray variable could stand."""
+    """Builds the recorder on a connection string. `env` is what the library's other parts are configured by (mapper, cipher,
+    snapshots); without it nothing is read from the environment, where a stray variable could stand."""
 
-    def __init__(self, conninfo: str) -> None:
-        InfrastructureFactory.__init__(self, Environment("ledger", {}))
+    def __init__(self, conninfo: str, env: Environment | None = None) -> None:
+        InfrastructureFactory.__init__(self, Environment("ledger", {}) if env is None else env)
         self.datastore = LedgerDatastore(conninfo)
 
     def application_recorder(self) -> ApplicationRecorder:

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
+import msgspec
 import psycopg
 import pytest
 
 from ledger.application import Rounds
 from ledger.events import BetPlaced, DocumentRecorded, OutcomeRecorded, PayoutMade, RoundOpened, RoundSettled
+from ledger.property import Table
 from ledger.reports import PlaceBet
 from ledger.store import log
 from tests.support import DEMO, Terminal, accepted, codes, house, post_in_turn
@@ -250,3 +252,33 @@ def test_a_writer_that_lost_its_table_unawares_is_turned_away_and_starts_afresh(
 def test_applying_a_property_is_logged_once_per_content(rounds: Rounds) -> None:
     assert rounds.apply_property(DEMO) is False
     assert [config.sha256 for config in rounds.properties()] == [DEMO.sha256]
+
+
+def test_fantan_settles_with_its_commission_and_its_push(dsn: str) -> None:
+    """58/2004 art. 7(1)(2), 8, 9: nim 1/3 wins double on 1 less five per cent, and has its stake back on 3."""
+    rounds = Rounds(dsn)
+    fantan = Table(id="F01", pit="C", game="fantan", currency="MOP", payable_unit="0.01")
+    rounds.apply_property(msgspec.structs.replace(DEMO, tables=(*DEMO.tables, fantan)))
+    table = Terminal("F01", "fantan")
+    accepted(rounds.post(table.whole_round([("nim:1/3", "10000"), ("sshong:123", "100"), ("fan:2", "500")], "9")))
+    won, small = (e for e in bodies(dsn, table) if isinstance(e, PayoutMade))
+    assert (won.spot, won.prize, won.commission, won.returned) == ("nim:1/3", "20000", "1000", "29000")
+    assert (small.prize, small.commission, small.breakage, small.net_prize) == ("33", "1", "1", "31")
+    accepted(rounds.post(table.whole_round([("nim:1/3", "10000")], "3")))
+    [push] = [e for e in bodies(dsn, table) if isinstance(e, PayoutMade)]
+    assert (push.result, push.prize, push.returned) == ("push", "0", "10000")
+    rounds.close()
+
+
+def test_a_craps_round_is_decided_by_the_throws_that_the_table_showed(dsn: str) -> None:
+    """53/2010 art. 5(2)(1): the point made wins the line; throws that decide nothing yet settle nothing."""
+    rounds = Rounds(dsn)
+    craps = Table(id="X01", pit="C", game="craps", currency="MOP", payable_unit="0.01")
+    rounds.apply_property(msgspec.structs.replace(DEMO, tables=(*DEMO.tables, craps)))
+    table = Terminal("X01", "craps")
+    accepted(rounds.post([table.open(), table.bet("pass"), table.close()]))
+    assert codes(rounds.post([table.outcome("6")])) == ["LGR-0409"]
+    accepted(rounds.post([table.outcome("6,void,8,6")]))
+    [paid] = [e for e in bodies(dsn, table) if isinstance(e, PayoutMade)]
+    assert (paid.result, paid.returned) == ("won", "20000")
+    rounds.close()

@@ -13,6 +13,27 @@ BEGIN
 END
 $$;
 
+-- Positions for a whole group, next to each other: two groups never interleave, as the library expects of a store. Drawing them in
+-- one go also costs half of what the column's default does, row by row. The lock lasts for the draw and not for the transaction,
+-- so nobody waits for another's flush: leaving the inner block by an error gives it back, and positions are drawn for good.
+CREATE FUNCTION ledger.next_positions(number integer) RETURNS bigint[] LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    drawn bigint[];
+BEGIN
+    IF number < 2 THEN
+        RETURN ARRAY(SELECT ledger.next_position() FROM generate_series(1, number));
+    END IF;
+    PERFORM pg_current_xact_id();
+    BEGIN
+        PERFORM pg_advisory_xact_lock('ledger.positions'::regclass::oid::bigint);
+        drawn := ARRAY(SELECT nextval('ledger.positions') FROM generate_series(1, number));
+        RAISE SQLSTATE 'LGR00';
+    EXCEPTION WHEN SQLSTATE 'LGR00' THEN
+        RETURN drawn;
+    END;
+END
+$$;
+
 CREATE TABLE ledger.events (
     originator_id uuid NOT NULL,
     cause uuid,
@@ -124,15 +145,9 @@ BEGIN
         FROM unnest(rejected, rejected_terminals, rejected_sequences, rejected_rounds, rejected_fingerprints, refusals)
             AS given(e, t, s, r, f, x);
     END IF;
-    WITH stored AS (
-        INSERT INTO ledger.events (originator_id, originator_version, topic, state, cause, caused, fingerprint)
-        SELECT s, v, t, b, c, n, f
-        FROM unnest(streams, versions, topics, states, causes, counts, fingerprints) WITH ORDINALITY
-            AS given(s, v, t, b, c, n, f, place)
-        ORDER BY place
-        RETURNING notification_id
-    )
-    SELECT coalesce(array_agg(notification_id ORDER BY notification_id), '{}') INTO positions FROM stored;
+    positions := ledger.next_positions(cardinality(streams));
+    INSERT INTO ledger.events (originator_id, originator_version, notification_id, topic, state, cause, caused, fingerprint)
+    SELECT * FROM unnest(streams, versions, positions, topics, states, causes, counts, fingerprints);
     RETURN positions;
 END
 $$;

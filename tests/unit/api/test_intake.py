@@ -162,6 +162,8 @@ class TestB16NumbersThatAreNone:
         ("sequence", "-1"),
         ("sequence", "1.0"),
         ("sequence", "１２"),
+        ("sequence", "9007199254740992"),
+        ("sequence", "9" * 16),
         ("sequence", "9" * 19),
         ("datacontenttype", "text/xml"),
         ("datacontenttype", 1),
