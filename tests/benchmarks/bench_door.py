@@ -78,7 +78,7 @@ def main(argv: Sequence[str]) -> int:
         with psycopg.connect(dsn, autocommit=True) as conn:
             conn.execute(RAW)
             print(_durability(conn))
-        with closing(Rounds.connect(dsn)) as rounds:
+        with closing(Rounds(dsn)) as rounds:
             rounds.apply_property(HOUSE)
         url = stack.enter_context(service(dsn))
         floor = stack.enter_context(closing(_Floor(clients, int(url.rpartition(":")[2]), dsn)))

@@ -82,7 +82,7 @@ class Ground:
         return dsn
 
     def one(self, query: str, *params: Any) -> tuple[Any, ...]:
-        row = self.admin.execute(query, params).fetchone()  # type: ignore[arg-type]  # queries here are the benchmark's own
+        row = self.admin.execute(query, params).fetchone()
         assert row is not None
         return row
 

@@ -109,12 +109,12 @@ class Copy:
 
 
 class Bets:
-    """Single bets by the ledger's use case: by `Rounds.post` where there is one caller, through the writer where there are more."""
+    """Single bets by the ledger's use case: `Rounds.post` where there is one caller, through the writer where there are more."""
 
     events = 1
 
     def __init__(self, setting: Setting) -> None:
-        self._rounds = Rounds.connect(setting.dsn)
+        self._rounds = Rounds(setting.dsn)
         self._terminals = _terminals(setting.client, self._tables(setting))
         self._writer: Writer | None = None
         if setting.callers > 1:
@@ -149,7 +149,7 @@ class WholeRounds:
     events = EVENTS_OF_A_ROUND
 
     def __init__(self, setting: Setting) -> None:
-        self._rounds = Rounds.connect(setting.dsn)
+        self._rounds = Rounds(setting.dsn)
         (self._terminal,) = _terminals(setting.client, 1)
 
     def begin(self) -> None:
@@ -241,5 +241,3 @@ def _accepted(verdicts: Sequence[Verdict]) -> bytes:
         if verdict.status != "accepted":
             raise RuntimeError(f"{verdict.event_id} was {verdict.status}: {verdict.refusal}")
     return b"".join([verdict.event_id.bytes for verdict in verdicts if verdict.event_id is not None])
-
-

@@ -255,15 +255,17 @@ def environment(dsn: str, *, connections: int = 1, create: bool = False) -> Mapp
 class View(PostgresTrackingRecorder):
     """The tables of the projection, written in the transaction that moves its position."""
 
-    _TABLES: ClassVar[tuple[str, ...]] = (
-        "CREATE TABLE IF NOT EXISTS public.library_rounds (round uuid PRIMARY KEY, table_id text NOT NULL)",
-        "CREATE TABLE IF NOT EXISTS public.library_postings (position bigint, line int, round uuid, debit text, credit text, "
-        "currency text, amount numeric, PRIMARY KEY (position, line))",
-        "CREATE TABLE IF NOT EXISTS public.library_balances (account text, currency text, balance numeric, "
-        "PRIMARY KEY (account, currency))",
-        "CREATE TABLE IF NOT EXISTS public.library_report (table_id text, currency text, rounds bigint, bets bigint, "
-        "lost numeric, won numeric, prizes numeric, PRIMARY KEY (table_id, currency))",
-    )
+    _TABLES: ClassVar[str] = """
+        CREATE TABLE IF NOT EXISTS public.library_rounds (round uuid PRIMARY KEY, table_id text NOT NULL);
+        CREATE TABLE IF NOT EXISTS public.library_postings (
+            position bigint, line int, round uuid, debit text, credit text, currency text, amount numeric,
+            PRIMARY KEY (position, line));
+        CREATE TABLE IF NOT EXISTS public.library_balances (
+            account text, currency text, balance numeric, PRIMARY KEY (account, currency));
+        CREATE TABLE IF NOT EXISTS public.library_report (
+            table_id text, currency text, rounds bigint, bets bigint, lost numeric, won numeric, prizes numeric,
+            PRIMARY KEY (table_id, currency));
+    """
 
     def __init__(self, datastore: PostgresDatastore, **kwargs: Any) -> None:
         super().__init__(datastore, **kwargs)
@@ -272,8 +274,7 @@ class View(PostgresTrackingRecorder):
     def create_table(self) -> None:
         super().create_table()
         with self.datastore.transaction(commit=True) as cursor:
-            for statement in self._TABLES:
-                cursor.execute(statement.encode())
+            cursor.execute(self._TABLES.encode())
 
     def write(
         self,
@@ -329,9 +330,7 @@ class Books(Projection[View]):
     @process_event.register
     def _(self, happened: TableRound.BetPlaced, tracking: Tracking) -> None:
         table = self.view.tables[happened.originator_id]
-        self.view.write(
-            tracking, happened.originator_id, [(f"player/{happened.player}", f"escrow/{table}", int(happened.stake))]
-        )
+        self.view.write(tracking, happened.originator_id, [(f"player/{happened.player}", f"escrow/{table}", int(happened.stake))])
 
     @process_event.register
     def _(self, happened: TableRound.OutcomeRecorded, tracking: Tracking) -> None:
