@@ -11,12 +11,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 import psycopg
 from eventsourcing.persistence import (
     ApplicationRecorder,
+    DatabaseError,
     InfrastructureFactory,
     IntegrityError,
     InterfaceError,
@@ -27,11 +28,13 @@ from eventsourcing.persistence import (
 )
 from eventsourcing.postgres import PostgresApplicationRecorder, PostgresDatastore, PostgresFactory
 from eventsourcing.utils import Environment
+from psycopg.pq.abc import PGresult
 from psycopg.rows import dict_row, tuple_row
 from psycopg_pool import ConnectionPool
 
 from ledger.errors import Refusal
-from ledger.store import log, waits
+from ledger.store import log, session, waits
+from ledger.store.session import Session
 from ledger.store.subscription import LogSubscription
 
 SCHEMA = "ledger"
@@ -98,6 +101,12 @@ class LedgerDatastore(PostgresDatastore):
             reconnect_failed=ConnectionPool.check,
             name="ledger",
         )
+        self.appends = Session(waits.patient(conninfo), _STATEMENTS, waits.bound, "roundledger append")
+
+    def close(self) -> None:
+        """Closes all its connections."""
+        self.appends.close()
+        super().close()
 
     @contextmanager
     def get_connection(self) -> Iterator[psycopg.Connection[dict[str, Any]]]:
@@ -113,20 +122,26 @@ class LedgerDatastore(PostgresDatastore):
             raise
 
 
-_APPEND_ONE = (
-    "INSERT INTO ledger.events (originator_id, originator_version, topic, state, cause, caused, fingerprint) "
-    "SELECT %b, %b, %t, %b, %b, %b::smallint, %b WHERE NOT EXISTS (SELECT FROM ledger.rejections WHERE event_id = %b) "
-    "AND EXISTS (SELECT FROM ledger.leases WHERE table_id = %t AND epoch = %b) "
-    "RETURNING notification_id"
-)
+_APPEND_ONE = b"append one"
 """The commonest append by far, a bet: half the server's work of the general one."""
-
-_APPEND = (
-    "SELECT ledger.append(%t::text[], %b::bigint[], "
-    "%b::uuid[], %b::bigint[], %t::text[], %b::bytea[], %b::uuid[], %b::smallint[], %b::bytea[], "
-    "%b::uuid[], %t::text[], %b::uuid[], "
-    "%b::uuid[], %t::text[], %b::bigint[], %b::uuid[], %b::bytea[], %t::text[]) AS positions"
-)
+_APPEND = b"append"
+_HELD = b"held"
+_STATEMENTS = {
+    _APPEND_ONE: b"""
+INSERT INTO ledger.events (originator_id, originator_version, topic, state, cause, caused, fingerprint)
+SELECT $1::uuid, $2::bigint, $3::text, $4::bytea, $5::uuid, $6::smallint, $7::bytea
+WHERE NOT EXISTS (SELECT FROM ledger.rejections WHERE event_id = $5)
+  AND EXISTS (SELECT FROM ledger.leases WHERE table_id = $8::text AND epoch = $9::bigint)
+RETURNING notification_id
+""",
+    _APPEND: b"""
+SELECT ledger.append($1::text[], $2::bigint[],
+                     $3::uuid[], $4::bigint[], $5::text[], $6::bytea[], $7::uuid[], $8::smallint[], $9::bytea[],
+                     $10::uuid[], $11::text[], $12::uuid[],
+                     $13::uuid[], $14::text[], $15::bigint[], $16::uuid[], $17::bytea[], $18::text[])
+""",
+    _HELD: b"SELECT FROM ledger.leases WHERE table_id = $1::text AND epoch = $2::bigint",
+}
 
 _RECEIPTS = """
 SELECT e.cause AS event_id, e.fingerprint, e.originator_id AS round, NULL::jsonb AS refusal,
@@ -176,57 +191,66 @@ class LedgerRecorder(PostgresApplicationRecorder):
         if len(stored_events) == len(claims) == len(leases) == 1 and not rejections and occupancy == ((), ()):
             return self._insert_one(stored_events[0], claims[0], *next(iter(leases.items())))
         held = [claims.get(n) for n in range(len(stored_events))]
-        params = [
-            list(leases),
-            list(leases.values()),
-            [e.originator_id for e in stored_events],
-            [e.originator_version for e in stored_events],
-            [e.topic for e in stored_events],
-            [e.state for e in stored_events],
-            [claim and claim.event_id for claim in held],
-            [claim and claim.caused for claim in held],
-            [claim and claim.fingerprint for claim in held],
-            list(occupancy.closed),
-            [table for table, _ in occupancy.opened],
-            [round_ for _, round_ in occupancy.opened],
-            [r.event_id for r in rejections],
-            [r.terminal for r in rejections],
-            [r.sequence for r in rejections],
-            [r.round for r in rejections],
-            [r.fingerprint for r in rejections],
-            [_refusal_text(r.refusal) for r in rejections],
-        ]
-        try:
-            with self.datastore.get_connection() as conn:
-                row = conn.execute(_APPEND, params, prepare=True, binary=True).fetchone()
-        except IntegrityError as error:
-            if isinstance(error.__cause__, psycopg.Error) and error.__cause__.diag.constraint_name == "leases_pkey":
-                raise LeaseLost(str(error)) from error
-            raise
-        assert row is not None
-        return list(row["positions"])
+        stored = self._call(
+            _APPEND,
+            [
+                session.texts(leases),
+                session.int8s(leases.values()),
+                session.uuids([cast(UUID, e.originator_id) for e in stored_events]),
+                session.int8s([e.originator_version for e in stored_events]),
+                session.texts([e.topic for e in stored_events]),
+                session.byteas([e.state for e in stored_events]),
+                session.uuids([claim and claim.event_id for claim in held]),
+                session.int2s([claim and claim.caused for claim in held]),
+                session.byteas([claim and claim.fingerprint for claim in held]),
+                session.uuids(occupancy.closed),
+                session.texts([table for table, _ in occupancy.opened]),
+                session.uuids([round_ for _, round_ in occupancy.opened]),
+                session.uuids([r.event_id for r in rejections]),
+                session.texts([r.terminal for r in rejections]),
+                session.int8s([r.sequence for r in rejections]),
+                session.uuids([r.round for r in rejections]),
+                session.byteas([r.fingerprint for r in rejections]),
+                session.texts([_refusal_text(r.refusal) for r in rejections]),
+            ],
+        )
+        return session.int8s_of(stored.get_value(0, 0))
 
     def _insert_one(self, event: StoredEvent, claim: Claim, table: str, epoch: int) -> list[int]:
-        params = (
-            event.originator_id,
-            event.originator_version,
-            event.topic,
-            event.state,
-            claim.event_id,
-            claim.caused,
-            claim.fingerprint,
-            claim.event_id,
-            table,
-            epoch,
+        lease = [table.encode(), session.int8(epoch)]
+        stored = self._call(
+            _APPEND_ONE,
+            [
+                cast(UUID, event.originator_id).bytes,
+                session.int8(event.originator_version),
+                event.topic.encode(),
+                event.state,
+                claim.event_id.bytes,
+                session.int2(claim.caused),
+                claim.fingerprint,
+                *lease,
+            ],
         )
-        with self.datastore.get_connection() as conn:
-            row = conn.execute(_APPEND_ONE, params, prepare=True, binary=True).fetchone()
-            if row is not None:
-                return [row["notification_id"]]
-            held = conn.execute("SELECT FROM ledger.leases WHERE table_id = %s AND epoch = %s", (table, epoch)).fetchone()
-        if held is None:
+        if stored.ntuples:
+            return [session.int8_of(stored.get_value(0, 0))]
+        if not self._call(_HELD, lease).ntuples:
             raise LeaseLost(f"table {table} was taken over")
         raise IntegrityError("the event id was rejected before")
+
+    def _call(self, statement: bytes, parameters: Sequence[bytes]) -> PGresult:
+        """Runs a statement of the append; raises the library's errors, as its own methods do."""
+        try:
+            return cast(LedgerDatastore, self.datastore).appends.call(statement, parameters)
+        except psycopg.errors.UniqueViolation as error:
+            if error.diag.constraint_name == "leases_pkey":
+                raise LeaseLost(str(error)) from error
+            raise IntegrityError(str(error)) from error
+        except psycopg.IntegrityError as error:
+            raise IntegrityError(str(error)) from error
+        except psycopg.OperationalError as error:
+            raise OperationalError(str(error)) from error
+        except psycopg.Error as error:
+            raise DatabaseError(str(error)) from error
 
     def receipts(self, event_ids: Sequence[UUID]) -> dict[UUID, Receipt]:
         """Event id → what became of it, for those of `event_ids` that were judged for good."""
