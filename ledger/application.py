@@ -24,7 +24,7 @@ from ledger import property as property_
 from ledger.errors import Refusal
 from ledger.events import DocumentRecorded
 from ledger.property import Property, Table
-from ledger.reports import CloseBetting, OpenRound, PlaceBet, RecordOutcome, Report, Verdict
+from ledger.reports import CloseBetting, Malformed, OpenRound, PlaceBet, RecordOutcome, Report, Verdict
 from ledger.round import Origin, Round, RoundEvent, Terms, project
 from ledger.rules import Applied, Regulation, regulation_for
 from ledger.store.lease import Leases
@@ -244,8 +244,8 @@ class Rounds(Application[UUID]):
         try:
             return self._try(report, group)
         except Refusal as refusal:
-            if refusal.code == "LGR-0521":
-                raise  # the table is another process's, and so is what there is to know of it
+            if refusal.code == "LGR-0521" or isinstance(report.body, Malformed):
+                raise  # the table is another process's, and so is what there is to know of it; or nothing there is to know helps
             # Memory may be behind the log where another process writes too. Ask, and decide again if it was.
             if not self._catch_up(report, group):
                 raise
@@ -254,6 +254,8 @@ class Rounds(Application[UUID]):
     def _try(self, report: Report, group: _Group) -> Round:
         origin = Origin(report.event_id, report.terminal, report.sequence, report.occurred_at, report.received_at)
         body = report.body
+        if isinstance(body, Malformed):
+            raise body.refusal
         if isinstance(body, OpenRound):
             return self._open_round(report, body, origin, group)
         round_ = self._round(report.round)
