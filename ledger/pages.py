@@ -76,7 +76,11 @@ PAGES: dict[str, str] = {
     "LGR-0409": "The outcome leaves the bet undecided.",
     "LGR-0410": "Rules are looked up for a moment with its time zone.",
     "LGR-0412": "The chance exists, but not for these numbers. The help names the legal selections that are nearest.",
-    "LGR-0501": "The database could not be reached. Nothing is lost: keep the events and send them again with the same ids.",
+    "LGR-0501": (
+        "The database could not be reached. To a terminal: nothing is lost, keep the events and send them again with the same "
+        "ids. To the operator: the detail says whether the server does not answer, or answers and has no such database, role or "
+        "password; a missing database is made with `createdb NAME`, its schema with `roundledger db init`."
+    ),
     "LGR-0502": "The service found a schema older than itself and changes none by itself. Type `roundledger db init`.",
     "LGR-0503": "Another writer changed the round in between. Send the event again with the same id.",
     "LGR-0504": "An event of the log could not be read. The log itself is unchanged; the operator's log names the position.",

@@ -79,9 +79,9 @@ class Floor:
 
     def accepted_in_the_end(self, event: dict[str, Any]) -> None:
         """Sends until the event is judged for good, as a terminal does."""
-        while "retryable" in (item := self.items([event])[0]).get("problem", {}) and item["problem"]["retryable"]:
+        while (answer := self.post([event])).status_code == 503 or answer.json()["items"][0].get("problem", {}).get("retryable"):
             time.sleep(0.05)
-        assert item["status"] == "accepted", item
+        assert answer.json()["items"][0]["status"] == "accepted", answer.text
 
     def refused(self, event: Any) -> str:
         """The code with which one event is refused; asserts that nothing of it is in the log and that its answer is a problem."""
