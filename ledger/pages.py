@@ -61,12 +61,18 @@ PAGES: dict[str, str] = {
     "LGR-0302": "The same event is being written by another request at this moment. Send it again to read its answer.",
     "LGR-0401": "No regulation was in force for this game at that time, and the property has not opted into a repealed one.",
     "LGR-0402": "The ledger holds no order of this number.",
-    "LGR-0403": "The regulation lists the chance, but the text held here does not say how this bet is settled.",
+    "LGR-0403": (
+        "The text of the regulation that is held has no rule for this bet. Where usual odds are known, a property may turn such "
+        "bets on, on record; every explanation then says that they are unverified."
+    ),
     "LGR-0404": "The regulation of the round lists no such chance. The nearest are named in the help.",
     "LGR-0405": "A bet is written as its chance and, where it has one, its selection: straight:17, split:17-20, any_triple.",
-    "LGR-0406": "The table of this game cannot show that. Roulette shows 0 to 36, three dice 1 to 6 each, such as 2-2-2.",
+    "LGR-0406": (
+        "The table of this game cannot show that. Roulette shows 0 to 36; three dice 1 to 6 each, such as 2-2-2; fantan a count "
+        "of buttons, or 1 to 4; craps throws, such as 6,void,8,6."
+    ),
     "LGR-0407": "A file of a regulation was refused as a whole; nothing is settled by a part of one.",
-    "LGR-0408": "The chance is not taken at this moment of the game; the help says when it is.",
+    "LGR-0408": "The chance is not taken at this moment of the game; the detail says what it lacks.",
     "LGR-0409": "The outcome leaves the bet undecided.",
     "LGR-0410": "Rules are looked up for a moment with its time zone.",
     "LGR-0412": "The chance exists, but not for these numbers. The help names the legal selections that are nearest.",

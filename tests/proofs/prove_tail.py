@@ -28,7 +28,7 @@ from projections.replay import Comparison, replay
 from projections.runner import wait_for
 from tests.proofs import place
 from tests.proofs import tail_processes as processes
-from tests.proofs.tail_processes import COUNTED, Reading, Seen, Work
+from tests.proofs.tail_processes import COUNTED, END, ENDED, STOP, Reading, Seen, Work
 
 READERS: dict[str, Callable[[Reading], None]] = {
     "ledger.store.log.Tail": processes.read_by_tail,
@@ -58,6 +58,7 @@ class Found(NamedTuple):
 def main(argv: Sequence[str]) -> int:
     options = _options(argv)
     began = time.monotonic()
+    place.end_cleanly()
     with place.directory() as directory, EmbeddedPostgres(directory, settings={"max_connections": "200"}) as server:
         dsn = place.furnished(server, options.writers)
         crowd = _Crowd(dsn, directory, options)
@@ -95,10 +96,8 @@ class _Crowd:
         self._directory = directory
         self._options = options
         self._random = random.Random(options.seed)
-        self._counts = self._context.Array("q", len(COUNTED) * options.writers)
-        self._end = self._context.Array("q", 1)
-        self._stop = self._context.Event()
-        self._ended = self._context.Event()
+        self._counts = self._context.RawArray("q", len(COUNTED) * options.writers)
+        self._signals = self._context.RawArray("q", 3)
         self._writers: list[BaseProcess] = []
         self._readers: dict[str, BaseProcess] = {}
         self._runner: BaseProcess | None = None
@@ -116,8 +115,8 @@ class _Crowd:
     def run(self) -> None:
         """Everybody at once, until enough is written; then the readers come to the end."""
         for name, read in {**READERS, NAIVE: processes.read_naively}.items():
-            self._readers[name] = self._start(read, Reading(self._dsn, self.file(name), self._end))
-        self._runner = self._start(processes.follow, self._dsn, self._ended)
+            self._readers[name] = self._start(read, Reading(self._dsn, self.file(name), self._signals))
+        self._runner = self._start(processes.follow, self._dsn, self._signals)
         self._writers = [self._writer(n) for n in range(self._options.writers)]
         began = told = time.monotonic()
         due = began + self._options.between_kills
@@ -131,23 +130,22 @@ class _Crowd:
                 told = now
                 print(f"  {self.count('events')} events after {now - began:.0f} s", file=sys.stderr, flush=True)
             self._watch()
-        self._stop.set()
+        self._signals[STOP] = 1
         for writer in self._writers:
             writer.join(60)
         self.seconds = time.monotonic() - began
         with psycopg.connect(self._dsn, autocommit=True) as conn:
             row = conn.execute("SELECT max(notification_id) FROM ledger.events").fetchone()
             assert row is not None
-            self._end[0] = row[0]
-            assert wait_for(conn, row[0], 120), "the projections did not come to the end of the log"
+            self._signals[END] = row[0]
+            assert wait_for(conn, row[0], 600), "the projections did not come to the end of the log"
         for name, reader in self._readers.items():
-            reader.join(120)
+            reader.join(600)
             assert reader.exitcode == 0, f"{name} ended with {reader.exitcode}"
 
     def end(self) -> None:
         """Nobody stays behind, whatever happened."""
-        self._stop.set()
-        self._ended.set()
+        self._signals[STOP] = self._signals[ENDED] = 1
         alive = [*self._writers, *self._readers.values(), *([self._runner] if self._runner else [])]
         for process in alive:
             process.join(10 if process is self._runner else 1)
@@ -164,7 +162,7 @@ class _Crowd:
         self._incarnations += 1
         seed = f"{self._options.seed} {number} {self._incarnations}"
         base = number * len(COUNTED)
-        work = Work(self._dsn, place.table(number), seed, self._counts, base, self._stop, self._options.longest)
+        work = Work(self._dsn, place.table(number), seed, self._counts, base, self._signals, self._options.longest)
         return self._start(processes.write, work)
 
     def _kill_one(self) -> None:
@@ -172,7 +170,7 @@ class _Crowd:
         if self._random.random() < 1 / 8 and self._runner is not None:
             self._runner.kill()
             self._runner.join()
-            self._runner = self._start(processes.follow, self._dsn, self._ended)
+            self._runner = self._start(processes.follow, self._dsn, self._signals)
             return
         number = self._random.randrange(len(self._writers))
         self._writers[number].kill()
@@ -225,9 +223,9 @@ def _conclude(
     done = {what: crowd.count(what) for what in COUNTED}
     print(f"{stored} events by {options.writers} writer processes in {crowd.seconds:.1f} s, {crowd.killed} killed on the way")
     print(
-        f"{done['rounds']} rounds through the use case; {done['delayed']} transactions that dawdled, {done['inverted']} of them in"
+        f"{done['rounds']} rounds through the use case; {done['rolled back']} transactions rolled back, {done['delayed']} late:"
     )
-    print(f"inverted order, {done['long']} for {options.longest:g} s; {done['rolled back']} rolled back\n")
+    print(f"of them {done['inverted']} in inverted order, {done['long']} for {options.longest:g} s\n")
     print(f"{'reader':<30}{'read':>10}{'missed':>10}{'twice':>8}{'backwards':>11}{'not stored':>12}")
     for name, of in found.items():
         print(f"{name:<30}{of.read:>10}{of.missed:>10}{of.twice:>8}{of.backwards:>11}{of.unstored:>12}")

@@ -8,7 +8,6 @@ import time
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from multiprocessing.synchronize import Event as Flag
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
@@ -32,11 +31,15 @@ _PAGE = 2000
 
 
 class Counts(Protocol):
-    """An array of numbers that processes share."""
+    """An array of numbers that processes share, without a lock: a process that is killed would keep it."""
 
     def __getitem__(self, place: int, /) -> int: ...
 
     def __setitem__(self, place: int, value: int, /) -> None: ...
+
+
+STOP, END, ENDED = range(3)
+"""Places of the signals: writers are to stop; the position where readers have come to the end (0: not known yet); all is over."""
 
 
 class Work(NamedTuple):
@@ -48,7 +51,7 @@ class Work(NamedTuple):
     counts: Counts
     base: int
     """Where its own counts begin in `counts`."""
-    stop: Flag
+    signals: Counts
     longest: float
     """Seconds of the longest transactions."""
 
@@ -61,7 +64,7 @@ def write(work: Work) -> None:
     """
     rng = random.Random(work.seed)
     with closing(Rounds(work.dsn)) as rounds, psycopg.connect(work.dsn) as conn:
-        while not work.stop.is_set():
+        while not work.signals[STOP]:
             if rng.random() < 0.6:
                 _post(rounds, work, rng)
             else:
@@ -179,11 +182,11 @@ def mark(stream: UUID, version: int) -> int:
 
 
 class Reading(NamedTuple):
-    """What one reader is to do: read until it has come to `end` (a position; 0 while it is not known), then save what it saw."""
+    """What one reader is to do: read until it has come to the end, then save what it saw."""
 
     dsn: str
     file: Path
-    end: Counts
+    signals: Counts
 
 
 def read_by_tail(reading: Reading) -> None:
@@ -200,7 +203,7 @@ def read_by_tail(reading: Reading) -> None:
                     for recorded in events:
                         seen.add(recorded.position, recorded.stream, recorded.version)
                     after = events[-1].position
-                end = reading.end[0]
+                end = reading.signals[END]
     seen.save(reading.file)
 
 
@@ -210,7 +213,7 @@ def read_by_notifications(reading: Reading) -> None:
     factory = LedgerFactory(reading.dsn)
     recorder = factory.application_recorder()
     while not end or after < end:
-        end = reading.end[0]
+        end = reading.signals[END]
         try:
             page = recorder.select_notifications(after, _PAGE, inclusive_of_start=False)
         except OperationalError:
@@ -242,7 +245,7 @@ def _stopped_at_the_end(subscription: Subscription[Any], reading: Reading, after
     """Stops the subscription once it has come to the end, from beside it: it waits for the next event for ever."""
 
     def watch() -> None:
-        while not (end := reading.end[0]) or after() < end:
+        while not (end := reading.signals[END]) or after() < end:
             time.sleep(0.05)
         subscription.stop()
 
@@ -262,7 +265,7 @@ def read_naively(reading: Reading) -> None:
     seen, after, end = Seen(), 0, 0
     with psycopg.connect(reading.dsn, autocommit=True) as conn:
         while not end or after < end:
-            end = reading.end[0]
+            end = reading.signals[END]
             rows = conn.execute(
                 "SELECT notification_id, originator_id, originator_version FROM ledger.events "
                 "WHERE notification_id > %s ORDER BY notification_id LIMIT %s",
@@ -277,7 +280,8 @@ def read_naively(reading: Reading) -> None:
     seen.save(reading.file)
 
 
-def follow(dsn: str, stop: Flag) -> None:
+def follow(dsn: str, signals: Counts) -> None:
     """The projections' own runner, for as long as it is left alive."""
     with Runner(dsn):
-        stop.wait()
+        while not signals[ENDED]:
+            time.sleep(0.1)
