@@ -11,9 +11,8 @@ Pure functions and data: no clock, no database. The only files read are the regu
 
 from __future__ import annotations
 
-from ledger.rules.analysis import Analysis, analyse
-from ledger.rules.explanation import Explanation, explain
-from ledger.rules.exposure import Exposure
+from typing import TYPE_CHECKING
+
 from ledger.rules.games.craps import COME_OUT, State
 from ledger.rules.model import Assumption, Chance, Commission, Name, Void
 from ledger.rules.outcomes import Outcome
@@ -23,6 +22,11 @@ from ledger.rules.resolutions import Resolution, Wager
 from ledger.rules.settlement import settle
 from ledger.rules.spots import Payoff, Spot
 from ledger.rules.throws import can_place, state_after, verify_placing
+
+if TYPE_CHECKING:
+    from ledger.rules.analysis import Analysis, analyse
+    from ledger.rules.explanation import Explanation, explain
+    from ledger.rules.exposure import Exposure
 
 __all__ = [
     "COME_OUT",
@@ -54,3 +58,22 @@ __all__ = [
     "state_after",
     "verify_placing",
 ]
+
+# Settling needs none of these: they are loaded when they are first asked for, so that the import stays short.
+_LATER = {
+    "Analysis": "ledger.rules.analysis",
+    "analyse": "ledger.rules.analysis",
+    "Explanation": "ledger.rules.explanation",
+    "explain": "ledger.rules.explanation",
+    "Exposure": "ledger.rules.exposure",
+}
+
+if not TYPE_CHECKING:  # a type checker must go on to refuse a name that is not there
+
+    def __getattr__(name: str) -> object:
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        value = globals()[name] = getattr(import_module(_LATER[name]), name)
+        return value

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections.abc import Collection
 
 from ledger.money import MinorUnits
 from ledger.rules.games.craps import BEFORE_POINT, COME_OUT, FIXED_NUMBER, NO_POINT, OFF_ON_COME_OUT, PAIRS, PHASES, POINTS, State
-from ledger.rules.games.kernel import PUSH, STANDS
+from ledger.rules.games.kernel import STANDS
+from ledger.rules.outcomes import Throw
 from ledger.rules.regulation import Regulation
 from ledger.rules.spots import Payoff, Spot
-from ledger.rules.throws import moved
+from ledger.rules.throws import moved, verify_placing
 
 
 class Exposure:
@@ -68,140 +69,106 @@ class _OutcomeBook:
         return max(self._returned) - self._staked
 
 
-class _Group:
-    """The open bets of one spot: their stakes, and their net prizes at each odds that they can win."""
-
-    __slots__ = ("prizes", "stake")
-
-    def __init__(self) -> None:
-        self.stake = 0
-        self.prizes: dict[Fraction, int] = {}
-
-    def value(self, payoff: Payoff) -> int:
-        """What the table pays on the bets of the group, stakes taken off."""
-        if payoff.lost:
-            return -self.stake
-        return 0 if payoff.result in (PUSH, STANDS) else self.prizes.get(payoff.net, 0)
-
-    def joined(self, other: _Group) -> _Group:
-        both = _Group()
-        both.stake = self.stake + other.stake
-        both.prizes = {net: self.prizes.get(net, 0) + other.prizes.get(net, 0) for net in {*self.prizes, *other.prizes}}
-        return both
-
-
 class _ThrowBook:
-    """Craps. One group a spot, so that the search for the worst continuation does not grow with the bets.
+    """Craps: 21 rows, one for each throw that may come next; adding a bet adds to their cells, whatever else is open.
 
-    The first throw is tried out, all 21 of it. What stands after it waits for a number against 7, and the worst order of numbers
-    and sevens is known without trying (`_after`).
+    A row counts what the throw decides, and then what each number against 7 is worth to the bets that stand after it: from then
+    on the worst order of numbers and sevens is known without trying (`_continued`).
     """
 
     def __init__(self, state: State, payable_unit: MinorUnits) -> None:
-        self._point = NO_POINT if state.decided else state.point
+        self._state = State() if state.decided else state
         self._unit = payable_unit
-        self._groups: dict[Spot, _Group] = {}
+        self._cells = [0] * (len(PAIRS) * _WIDTH)
+        self._points = [self._state.after(Throw("", sum(pair), (slot,))).point for slot, pair in enumerate(PAIRS)]
+        self._plans: dict[Spot, list[tuple[Payoff, list[int]]]] = {}
 
     def change(self, spot: Spot, stake: MinorUnits, sign: int) -> None:
-        group = self._groups.setdefault(spot, _Group())
-        group.stake += sign * stake
-        for net in {payoff.net for payoff, _ in spot.winning}:
-            amount = stake * net.numerator // (net.denominator * self._unit) * self._unit
-            group.prizes[net] = group.prizes.get(net, 0) + sign * amount
-        if group.stake == 0:
-            del self._groups[spot]
+        if spot not in self._plans:
+            self._plans[spot] = self._plan(spot)
+        cells = self._cells
+        for payoff, places in self._plans[spot]:
+            net = -stake if payoff.lost else stake * payoff.net_num // (payoff.net_den * self._unit) * self._unit
+            for place in places:
+                cells[place] += sign * net
 
     def worst(self) -> int:
-        if not self._groups:
-            return 0
-        return max(self._with_first(slot) for slot in range(len(PAIRS)))
+        cells, starts = self._cells, range(0, len(self._cells), _WIDTH)
+        return max(_continued(point, cells[start : start + _WIDTH]) for point, start in zip(self._points, starts, strict=True))
 
-    def _with_first(self, slot: int) -> int:
-        """The worst continuation that begins with this throw."""
-        value = 0
-        left: dict[Spot, _Group] = {}
-        for spot, group in self._groups.items():
-            payoff = _payoff(spot, self._point, slot)
-            value += group.value(payoff)
-            if payoff.result == STANDS:
-                after = moved(spot, payoff)
-                left[after] = left[after].joined(group) if after in left else group
-        total = sum(PAIRS[slot])
-        if self._point == NO_POINT:
-            point = total if total in POINTS else NO_POINT
-        else:
-            point = NO_POINT if total in (self._point, 7) else self._point
-        return value + _after(point, left)
+    def _plan(self, spot: Spot) -> list[tuple[Payoff, list[int]]]:
+        """By payoff, the cells in which a bet on the spot counts. Refuses (LGR-0408) odds on a line that has no point."""
+        if spot.text == "pass_odds" and self._state.point == NO_POINT:
+            verify_placing(self._state, spot)
+        plan: dict[Payoff, list[int]] = {}
+        for slot, point in enumerate(self._points):
+            payoff = _payoff(spot, self._state.point, slot)
+            counted = _waiting(moved(spot, payoff), point) if payoff.result == STANDS else [(_DECIDED, payoff)]
+            for column, each in counted:
+                plan.setdefault(each, []).append(slot * _WIDTH + column)
+        return list(plan.items())
 
 
-class _Number:
-    """What the bets that wait for one number are worth to the players: those that work always, and those off without a point."""
+# The columns of a row: what the throw decides; the line, if its point is made and if it is not; and, for each number, the bets
+# that always work (made, seven) and those that are off without a point (made as a pair, made otherwise, seven).
+_DECIDED, _LINE_MADE, _LINE_SEVEN, _NUMBERS = range(4)
+_MADE, _SEVEN, _OFF_PAIR, _OFF_EASY, _OFF_SEVEN = range(5)
+_WIDTH = _NUMBERS + 5 * len(POINTS)
 
-    __slots__ = ("made", "off_made", "off_seven", "seven")
-
-    def __init__(self) -> None:
-        self.made = self.seven = self.off_made = self.off_seven = 0
-
-    @property
-    def best(self) -> int:
-        """With a point on: the number made, or seven; both kinds of bets are decided alike."""
-        return max(self.made + self.off_made, self.seven + self.off_seven)
+_ON_LINE = (*BEFORE_POINT, "pass_odds")
+_SLOTS = {total: [slot for slot, pair in enumerate(PAIRS) if sum(pair) == total] for total in (*POINTS, 7)}
+"""The throws of a sum; the pair, where there is one, is the last."""
 
 
-def _after(point: int, groups: dict[Spot, _Group]) -> int:
-    """The worst continuation for bets that all wait for a number against 7 (or, on the line, for the point)."""
-    numbers = {each: _count(each, groups) for each in POINTS}
+def _waiting(spot: Spot, point: int) -> list[tuple[int, Payoff]]:
+    """The columns in which a bet counts that stands, and what it is paid there. `point` is the one after the throw."""
+    if spot.chance.code in _ON_LINE:
+        return [(_LINE_MADE, _payoff(spot, point, _SLOTS[point][0])), (_LINE_SEVEN, _payoff(spot, point, _SLOTS[7][0]))]
+    number = FIXED_NUMBER.get(spot.chance.code) or spot.numbers[0]
+    # Any point will do but none: with one on, every bet on a number works.
+    easy, pair, seven = (_payoff(spot, number, slot) for slot in (_SLOTS[number][0], _SLOTS[number][-1], _SLOTS[7][0]))
+    first = _NUMBERS + 5 * POINTS.index(number)
+    if spot.chance.code in OFF_ON_COME_OUT:
+        return [(first + _OFF_PAIR, pair), (first + _OFF_EASY, easy), (first + _OFF_SEVEN, seven)]
+    return [(first + _MADE, easy), (first + _SEVEN, seven)]
+
+
+def _payoff(spot: Spot, point: int, slot: int) -> Payoff:
+    return spot.pays[PHASES.index(point) * len(PAIRS) + slot]
+
+
+def _continued(point: int, row: list[int]) -> int:
+    """The worst continuation after a throw that left this point.
+
+    With a point on, a seven ends it all, and numbers other than the point may come before it; or the point comes, and the table
+    comes out anew.
+    """
+    numbers = {each: row[first : first + 5] for each, first in zip(POINTS, range(_NUMBERS, _WIDTH, 5), strict=True)}
     if point == NO_POINT:
-        return _from_come_out(list(numbers.values()))
-    line_made = line_seven = 0
-    for spot, group in groups.items():
-        if spot.chance.code in _ON_LINE:
-            line_made += group.value(_payoff(spot, point, _SLOTS[point][0]))
-            line_seven += group.value(_payoff(spot, point, _SEVEN))
+        return row[_DECIDED] + _from_come_out(numbers.values())
     own = numbers.pop(point)
-    # A seven ends it all; numbers other than the point may come before it. Or the point comes, and the table comes out anew.
-    seven_out = line_seven + own.seven + own.off_seven + sum(number.best for number in numbers.values())
-    made = line_made + own.made + own.off_made + _from_come_out(list(numbers.values()))
-    return max(seven_out, made)
+    seven_out = row[_LINE_SEVEN] + own[_SEVEN] + own[_OFF_SEVEN] + sum(map(_with_point, numbers.values()))
+    made = row[_LINE_MADE] + own[_MADE] + max(own[_OFF_PAIR], own[_OFF_EASY]) + _from_come_out(numbers.values())
+    return row[_DECIDED] + max(seven_out, made)
 
 
-def _from_come_out(numbers: list[_Number]) -> int:
+def _with_point(number: list[int]) -> int:
+    """The number made, or seven, while a point is on: all bets on the number are decided alike."""
+    made, seven, off_pair, off_easy, off_seven = number
+    return max(made + max(off_pair, off_easy), seven + off_seven)
+
+
+def _from_come_out(numbers: Collection[list[int]]) -> int:
     """Without a point. Every number can be thrown twice: the first time with some bets off, the second time with all on.
 
     Either a seven on some come-out decides the bets that always work, and the others are free after it; or none does, and then at
     most one number can be thrown once only: the last point, before the seven that ends it all.
     """
-    with_seven = sum(max(number.best, number.seven + number.off_made) for number in numbers)
-    gain = max((number.made + number.off_seven - number.best for number in numbers), default=0)
-    return max(with_seven, sum(number.best for number in numbers) + gain)
-
-
-def _count(number: int, groups: dict[Spot, _Group]) -> _Number:
-    found = _Number()
-    hard = easy = 0
-    for spot, group in groups.items():
-        if spot.chance.code in _ON_LINE or _waits_for(spot) != number:
-            continue
-        if spot.chance.code in OFF_ON_COME_OUT:
-            hard += group.value(_payoff(spot, number, _SLOTS[number][-1]))
-            easy += group.value(_payoff(spot, number, _SLOTS[number][0]))
-            found.off_seven += group.value(_payoff(spot, number, _SEVEN))
-        else:
-            found.made += group.value(_payoff(spot, number, _SLOTS[number][0]))
-            found.seven += group.value(_payoff(spot, number, _SEVEN))
-    found.off_made = max(hard, easy)
-    return found
-
-
-_ON_LINE = (*BEFORE_POINT, "pass_odds")
-_SLOTS = {total: [slot for slot, pair in enumerate(PAIRS) if sum(pair) == total] for total in (*POINTS, 7)}
-"""The throws of a sum; the pair, where there is one, is the last."""
-_SEVEN = _SLOTS[7][0]
-
-
-def _waits_for(spot: Spot) -> int:
-    return FIXED_NUMBER.get(spot.chance.code) or spot.numbers[0]
-
-
-def _payoff(spot: Spot, point: int, slot: int) -> Payoff:
-    return spot.pays[PHASES.index(point) * len(PAIRS) + slot]
+    with_seven = without = gain = 0
+    for number in numbers:
+        made, seven, off_pair, off_easy, off_seven = number
+        alike = _with_point(number)
+        with_seven += max(alike, seven + max(off_pair, off_easy))
+        without += alike
+        gain = max(gain, made + off_seven - alike)
+    return max(with_seven, without + gain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import pickle
 import subprocess
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ledger.rules import Regulation, Wager, regulation, regulations, settle
+from ledger import rules
+from ledger.rules import Regulation, Wager, explanation, regulation, regulations, settle
 from tests.unit.rules.helpers import CRAPS, FANTAN, ROULETTE, UNVERIFIED, refusal
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,6 +37,23 @@ def test_a_round_is_settled_alike_under_the_content_of_the_log() -> None:
     one, other = settle(again, again.outcome("1"), mixed)
     assert one[2:] == other[2:]
     assert one.cite == other.cite
+
+
+HASHES = {
+    "30/2003": "55779ab579488df83f42eee8ae96cb48ba0556e943a8cbcf12fbd9736a4a2043",
+    "31/2003": "2b6c12ecb2e762e66ea4d5fdc0bfd1a141658bc191b2c0aed9e59a3355329c25",
+    "58/2004": "f26d6b75b42503f88ea393448bfc8bdce4404597e0af5c6c07b5981947839e56",
+    "53/2010": "cc1a72d68bc2bf92a154d1445761c9bd67448df24213b78dcfce0c7e5e9cc1bd",
+}
+
+
+def test_the_data_are_changed_on_purpose() -> None:
+    """Whoever changes a regulation's data changes what rounds are played under: here too, and in the change log."""
+    assert {law.order: law.sha256 for law in regulations()} == HASHES
+
+
+def test_the_example_of_the_package() -> None:
+    assert doctest.testmod(rules).failed == 0
 
 
 def test_content_is_canonical_json() -> None:
@@ -83,6 +102,13 @@ def test_regulations_are_read_once() -> None:
     assert regulation("30/2003") is ROULETTE
     assert regulation("53/2010") is CRAPS
     assert repr(ROULETTE) == f"<Regulation 30/2003 roulette {ROULETTE.sha256[:12]}>"
+
+
+def test_what_is_loaded_later_is_found_by_its_name() -> None:
+    assert rules.explain is explanation.explain
+    assert all(getattr(rules, name) is not None for name in rules.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'explane'"):
+        _ = rules.explane  # type: ignore[attr-defined]
 
 
 def test_the_import_is_light() -> None:

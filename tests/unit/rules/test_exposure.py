@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledger.rules import COME_OUT, Exposure, Regulation, Spot, State, Wager, settle
-from tests.unit.rules.helpers import CRAPS, CUSSEC, FANTAN, ROULETTE, SINGLE_OUTCOME, UNVERIFIED
+from tests.unit.rules.helpers import CRAPS, CUSSEC, FANTAN, ROULETTE, SINGLE_OUTCOME, UNVERIFIED, refusal
 
 PHASES = (0, 4, 5, 6, 8, 9, 10)
 
@@ -125,6 +125,12 @@ def test_craps_exposure_is_the_worst_of_all_continuations(data: st.DataObject, p
     exposure.add(pool[0], 7)
     exposure.remove(pool[0], 7)
     assert exposure.worst == worst
+
+
+def test_odds_without_a_point_are_no_bet_to_count() -> None:
+    exposure = Exposure(CRAPS)
+    refusal(lambda: exposure.add(CRAPS.spot("pass_odds"), 100), "LGR-0408")
+    assert exposure.worst == 0
 
 
 def test_after_the_decision_the_table_comes_out_anew() -> None:

@@ -53,6 +53,45 @@ def test_the_orders_held() -> None:
     ]
 
 
+def test_the_further_articles_that_decide() -> None:
+    assert {each.order: each.articles for each in regulations()} == {
+        "30/2003": {"closing": "3", "result": "4", "zero": "8"},
+        "31/2003": {"closing": "3(1)", "result": "3(2)", "triple": "7"},
+        "58/2004": {"closing": "4", "result": "5(1)", "zero": "3(2)", "fragments": "5(3)", "tie": "8"},
+        "53/2010": {"result": "3(1)"},
+    }
+
+
+def test_languages_and_titles() -> None:
+    assert [each.languages for each in regulations()] == [("pt", "zh"), ("zh",), ("pt",), ("pt", "zh")]
+    titles = [[name.text for language, name in each.title.items() if language != "en"] for each in regulations()]
+    assert titles == [
+        ["Regulamento Oficial da «Roleta»", "輪盤法定規章"],
+        ["骰寶法定規章"],
+        ["Regulamento Oficial do «Fantan»"],
+        [],
+    ]
+
+
+def test_the_order_of_payment_names_every_chance_or_there_is_none() -> None:
+    assert {each.order: each.payment_order for each in regulations()} == {
+        "30/2003": (
+            ("column", "dozen"),
+            ("sector12", "sector9"),
+            ("even", "odd", "low", "high", "red", "black"),
+            ("six_line",),
+            ("street",),
+            ("corner",),
+            ("split",),
+            ("straight",),
+        ),
+        "31/2003": (),
+        "58/2004": (),
+        "53/2010": (),
+    }
+    assert [each.payment_article for each in regulations()] == ["5(1)", None, None, None]
+
+
 @pytest.mark.parametrize("order", ["60/2004", "57/2004", "Portaria 168/75", "Portaria 97/85/M"])
 def test_an_order_that_is_named_but_not_held(order: str) -> None:
     refused = refusal(lambda: regulation(order), "LGR-0402")
