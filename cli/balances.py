@@ -43,7 +43,8 @@ def balances_report(dsn: str, account: str = "", currency: str | None = None) ->
         minor_digits(currency)
     with reading(dsn) as conn:
         rows = [msgspec.structs.asdict(row) for row in queries.balances(conn, account or None, currency)]
-        at, notes = position(conn, "ledger")
+        at, stopped = position(conn, "ledger")
+        notes = [*queries.applied(conn), *stopped]
     sums: dict[str, int] = {}
     for row in rows:
         sums[row["currency"]] = sums.get(row["currency"], 0) + int(row["balance"])

@@ -116,11 +116,12 @@ def round_explained(dsn: str, round_id: UUID, only: UUID | None = None) -> list[
 
     from ledger.application import Rounds
     from ledger.errors import Refusal
+    from ledger.events import OutcomeRecorded
     from ledger.rules import Wager, settle
     from ledger.rules import explain as by_the_rules
     from ledger.store import log
 
-    with closing(Rounds.connect(dsn)) as rounds:
+    with closing(Rounds(dsn)) as rounds:
         round_ = rounds.round(round_id)
         regulation = rounds.regulation_of(round_)
     if round_.outcome is None:
@@ -133,7 +134,8 @@ def round_explained(dsn: str, round_id: UUID, only: UUID | None = None) -> list[
         )
     with psycopg.connect(dsn, autocommit=True) as conn:
         events = log.stream(conn, round_id)
-    outcome = regulation.outcome(round_.outcome)
+    # As the terminal wrote it: a count of 8 buttons, not the 4 that follows from it.
+    outcome = regulation.outcome(next(event.body.raw for event in events if isinstance(event.body, OutcomeRecorded)))
     wagers = [Wager(bet.id, regulation.spot(bet.spot), bet.stake) for bet in round_.bets.values()]
     opened = round_.terms
     unit = int(opened.payable_unit)

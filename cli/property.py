@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.output import Column, Form, Report, Sheet, emit, emit_json, examples, output_options, say
+from cli.regulations import ASSUMPTIONS, assumption_rows
 from cli.session import database
-from ledger.errors import Refusal
 
 if TYPE_CHECKING:
     from ledger.property import Property
@@ -57,7 +57,7 @@ def apply(file: Path) -> None:
 @property_.command(epilog=examples("roundledger property show", "roundledger property show --json"))
 @output_options
 def show(form: Form) -> None:
-    """Show the properties in force."""
+    """Show the properties in force, with the register of every assumption and opt-in that they play by."""
     with database() as dsn:
         configs = properties(dsn)
     if form == "json":
@@ -73,7 +73,7 @@ def apply_property(dsn: str, config: Property) -> bool:
     """Plays by the configuration from now on; False where it is the one in force."""
     from ledger.application import Rounds
 
-    with closing(Rounds.connect(dsn)) as rounds:
+    with closing(Rounds(dsn)) as rounds:
         return rounds.apply_property(config)
 
 
@@ -81,35 +81,45 @@ def properties(dsn: str) -> list[Property]:
     """The properties in force, by id."""
     from ledger.application import Rounds
 
-    with closing(Rounds.connect(dsn)) as rounds:
+    with closing(Rounds(dsn)) as rounds:
         return rounds.properties()
 
 
 def read_property(file: Path) -> Property:
-    """The configuration, whose opt-ins have to name regulations that are held."""
+    """The configuration in a file; refused (LGR-0604) with the entry that is wrong."""
     from ledger import property as configurations
-    from ledger.rules import regulation
 
-    config = configurations.read(file)
-    for n, choice in enumerate(config.opt_ins):
-        try:
-            regulation(choice.regulation)
-        except Refusal as refusal:
-            raise Refusal(
-                "LGR-0604", refusal.detail, field=f"{file}: opt_ins[{n}].regulation", value=choice.regulation, help=refusal.help
-            ) from refusal
-    return config
+    return configurations.read(file)
+
+
+def in_force(config: Property) -> list[dict[str, Any]]:
+    """The register of assumptions and opt-ins that the property's tables play by, as rows."""
+    from ledger.rules import assumptions, regulations
+
+    games = {table.game for table in config.tables}
+    opted = opt_in_reasons(config)
+    played = [
+        config.as_played(each)
+        for each in regulations()
+        if each.game in games and (each.dates.effective_to is None or each.order in opted)
+    ]
+    return assumption_rows(assumptions(opted, played), opted)
+
+
+def opt_in_reasons(config: Property) -> dict[str, str]:
+    """The regulations that are applied beyond their repeal, with why and by whose word."""
+    return {choice.regulation: f"{choice.reason} (approved by {choice.approved_by})" for choice in config.opt_ins}
 
 
 def _report(config: Property) -> Report:
     return Report(
         title=f"{config.name} · {config.id}",
         facts={"zone": config.zone, "gaming_day_start": config.gaming_day_start, "sha256": config.sha256},
-        notes=[
-            f"{choice.regulation} is applied beyond its repeal: {choice.reason} (approved by {choice.approved_by})"
-            for choice in config.opt_ins
+        notes=[f"{order} is applied beyond its repeal: {reason}" for order, reason in opt_in_reasons(config).items()],
+        sheets=[
+            Sheet(_TABLES, _tables(config), name="tables"),
+            Sheet(ASSUMPTIONS, in_force(config), name="assumptions", title="Assumptions and opt-ins in force"),
         ],
-        sheets=[Sheet(_TABLES, _tables(config), name="tables")],
     )
 
 
@@ -123,4 +133,4 @@ def _tables(config: Property) -> list[dict[str, Any]]:
 def _document(config: Property) -> dict[str, Any]:
     import msgspec
 
-    return {**msgspec.to_builtins(config), "sha256": config.sha256}
+    return {**msgspec.to_builtins(config), "sha256": config.sha256, "assumptions": in_force(config)}

@@ -24,11 +24,12 @@ from ledger import property as property_
 from ledger.errors import Refusal
 from ledger.events import DocumentRecorded
 from ledger.property import Property, Table
-from ledger.reports import CloseBetting, OpenRound, PlaceBet, RecordOutcome, Report, Verdict
+from ledger.reports import CloseBetting, Malformed, OpenRound, PlaceBet, RecordOutcome, Report, Verdict
 from ledger.round import Origin, Round, RoundEvent, Terms, project
 from ledger.rules import Applied, Regulation, regulation_for
+from ledger.store.lease import Leases
 from ledger.store.mapper import EventMapper
-from ledger.store.recorder import Claim, LedgerFactory, LedgerRecorder, Occupancy, Receipt, Rejection
+from ledger.store.recorder import Claim, LeaseLost, LedgerFactory, LedgerRecorder, Occupancy, Receipt, Rejection
 
 _DOCUMENTS = UUID("6f0d3c7e-5b0a-5a53-9d36-5d8a6c2f1b10")
 """Namespace of the streams that hold documents; any fixed value does."""
@@ -41,7 +42,7 @@ _TRIES = 4
 class _Group:
     """What one append will hold, while it is being decided."""
 
-    __slots__ = ("claims", "closed", "documents", "doubt", "events", "opened", "rejections", "settled", "spans")
+    __slots__ = ("claims", "closed", "documents", "doubt", "events", "leases", "opened", "rejections", "settled", "spans")
 
     def __init__(self, *, doubt: bool) -> None:
         self.doubt = doubt
@@ -49,6 +50,7 @@ class _Group:
         self.events: list[RoundEvent] = []
         self.claims: dict[int, Claim] = {}
         """Index in `events` of the first event of a report → its claim on its event id."""
+        self.leases: dict[str, int] = {}
         self.rejections: list[Rejection] = []
         self.spans: dict[int, tuple[int, int]] = {}
         """Index of the report → its events' slice of `events`."""
@@ -68,22 +70,24 @@ class Rounds(Application[UUID]):
 
     name = "ledger"
 
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, *, lease_idle: float = 2.0) -> None:
+        """The application on the database at `dsn`, whose schema must be current.
+
+        `lease_idle`: seconds without a report after which a table may be given back to other processes.
+        """
         self._dsn = dsn
         super().__init__()
         self._lock = Lock()
+        self._leases = Leases(dsn, idle=lease_idle)
         self._rounds: OrderedDict[UUID, Round] = OrderedDict()
         self._open: dict[str, UUID | None] = {}
         """Table → its open round, for tables that have been asked about."""
         self._houses: dict[str, _House] = {}
         self._properties_version = 0
         self._regulations: dict[str, Regulation] = {}
+        self._as_played: dict[tuple[str, str], Regulation] = {}
+        """Hashes of a property and of a regulation as held → that regulation with the property's choices."""
         self._documents: set[str] = set()
-
-    @classmethod
-    def connect(cls, dsn: str) -> Rounds:
-        """The application on the database at `dsn`, whose schema must be current."""
-        return cls(dsn)
 
     def construct_factory(self, env: Environment) -> InfrastructureFactory[Any]:
         """The store on this application's own connection string."""
@@ -92,6 +96,12 @@ class Rounds(Application[UUID]):
     def construct_mapper(self) -> Mapper[UUID]:
         """Flat JSON under stable topics."""
         return EventMapper(RoundEvent)
+
+    def close(self) -> None:
+        """Gives back its tables and closes its connections."""
+        with self._lock:
+            self._leases.close()
+        super().close()
 
     @property
     def _recorder(self) -> LedgerRecorder:
@@ -109,7 +119,7 @@ class Rounds(Application[UUID]):
         with self._lock:
             try:
                 return self._post(reports)
-            except (OperationalError, InterfaceError) as error:
+            except (OperationalError, InterfaceError, psycopg.OperationalError) as error:
                 self._forget()
                 raise Refusal(
                     "LGR-0501",
@@ -119,6 +129,11 @@ class Rounds(Application[UUID]):
             except BaseException:
                 self._forget()
                 raise
+
+    def rest(self) -> None:
+        """Gives back the tables that nobody has posted to for a while; for whoever calls `post`, between two calls."""
+        with self._lock:
+            self._leases.rest()
 
     def _post(self, reports: Sequence[Report]) -> list[Verdict]:
         verdicts: dict[int, Verdict] = {}
@@ -138,25 +153,26 @@ class Rounds(Application[UUID]):
                 raise
             # Somebody was here first: another writer, or this report's own earlier try. Decide again from the log, and if that
             # is refused as well, one by one, so that a conflict costs only the item that has it.
-            self._forget()
+            self._doubt(error)
             known = self._recorder.receipts([reports[n].event_id for n in waiting])
             try:
                 self._append_group(reports, waiting, verdicts, known)
             except (IntegrityError, OperationalError) as again:
                 if not _is_conflict(again):
                     raise
+                self._doubt(again)
                 for n in waiting:
                     self._post_alone(reports, n, verdicts)
 
     def _post_alone(self, reports: Sequence[Report], n: int, verdicts: dict[int, Verdict]) -> None:
         for _ in range(_TRIES):
-            self._forget()
             known = self._recorder.receipts([reports[n].event_id])
             try:
                 self._append_group(reports, [n], verdicts, known)
             except (IntegrityError, OperationalError) as error:
                 if not _is_conflict(error):
                     raise
+                self._doubt(error)
             else:
                 return
         busy = Refusal("LGR-0503", "other writers keep changing this round", help="send the same event again")
@@ -181,7 +197,7 @@ class Rounds(Application[UUID]):
             try:
                 events = self._decide(report, group).collect_events()
             except Refusal as refusal:
-                refused.append((n, refusal))
+                refused.append((n, _within(report, refusal)))
                 continue
             start = len(group.events)
             group.events.extend(events)
@@ -214,6 +230,7 @@ class Rounds(Application[UUID]):
             claims=group.claims,
             rejections=group.rejections,
             occupancy=Occupancy(tuple(group.closed), tuple(group.opened.items())),
+            leases=group.leases,
         )
         self._documents |= group.documents
         for id_ in group.settled:
@@ -226,7 +243,9 @@ class Rounds(Application[UUID]):
         """The round after `report`, with its new events pending; raises the Refusal otherwise, changing nothing."""
         try:
             return self._try(report, group)
-        except Refusal:
+        except Refusal as refusal:
+            if refusal.code == "LGR-0521" or isinstance(report.body, Malformed):
+                raise  # the table is another process's, and so is what there is to know of it; or nothing there is to know helps
             # Memory may be behind the log where another process writes too. Ask, and decide again if it was.
             if not self._catch_up(report, group):
                 raise
@@ -235,9 +254,13 @@ class Rounds(Application[UUID]):
     def _try(self, report: Report, group: _Group) -> Round:
         origin = Origin(report.event_id, report.terminal, report.sequence, report.occurred_at, report.received_at)
         body = report.body
+        if isinstance(body, Malformed):
+            raise body.refusal
         if isinstance(body, OpenRound):
             return self._open_round(report, body, origin, group)
         round_ = self._round(report.round)
+        if self._hold(round_.terms.table, group):
+            round_ = self._round(report.round)
         if isinstance(body, PlaceBet):
             round_.place_bet(
                 self._regulation(round_),
@@ -260,6 +283,7 @@ class Rounds(Application[UUID]):
         house = self._house(body)
         if report.round in self._rounds or (group.doubt and self._exists(report.round)):
             raise Refusal("LGR-0203", "a round with this id exists already", field="subject", value=str(report.round))
+        self._hold(body.table, group)
         if body.table not in self._open:
             self._open[body.table] = self._recorder.open_rounds([body.table]).get(body.table)
         occupied = self._open[body.table]
@@ -305,8 +329,12 @@ class Rounds(Application[UUID]):
 
     def _applied(self, house: _House, game: str, at: datetime) -> Applied:
         applied = regulation_for(game, at, opt_ins=house.property.regulations_opted_in)
-        self._regulations[applied.regulation.sha256] = applied.regulation
-        return applied
+        key = (house.property.sha256, applied.regulation.sha256)
+        played = self._as_played.get(key)
+        if played is None:
+            played = self._as_played[key] = house.property.as_played(applied.regulation)
+            self._regulations[played.sha256] = played
+        return Applied(played, applied.note)
 
     # What is known, and when to doubt it.
 
@@ -353,8 +381,26 @@ class Rounds(Application[UUID]):
                     changed = True
         return changed
 
+    def _hold(self, table: str, group: _Group) -> bool:
+        """Makes sure that this process writes the table; True where it did not until now, so that what it knew is forgotten."""
+        epoch = self._leases.epoch(table)
+        if epoch is not None:
+            group.leases[table] = epoch
+            return False
+        group.leases[table] = self._leases.take(table)
+        self._open.pop(table, None)
+        for id_ in [id_ for id_, round_ in self._rounds.items() if round_.terms.table == table]:
+            del self._rounds[id_]
+        return True
+
     def _exists(self, stream: UUID) -> bool:
         return next(iter(self.events.get(stream, limit=1)), None) is not None
+
+    def _doubt(self, error: Exception) -> None:
+        """What an append was turned away for is not to be believed any more."""
+        if isinstance(error, LeaseLost):
+            self._leases.lost()
+        self._forget()
 
     def _forget(self) -> None:
         self._rounds.clear()
@@ -498,6 +544,13 @@ def _document(kind: str, name: str, sha256: str, content: str) -> DocumentRecord
 def _mark(report: Report) -> bytes:
     """What is stored of a report's fingerprint: 128 bits, against accident and malice alike."""
     return report.fingerprint[:16]
+
+
+def _within(report: Report, refusal: Refusal) -> Refusal:
+    """The refusal of a part of the report, which the rules name as they know it, with its path within the event."""
+    if refusal.field in report.body.__struct_fields__:
+        refusal.field = f"data.{refusal.field}"
+    return refusal
 
 
 def _rejected(report: Report, refusal: Refusal) -> Verdict:

@@ -84,6 +84,8 @@ CODES: dict[str, Code] = {
     "LGR-0518": Code("The read side has not caught up", 503, retryable=True),
     "LGR-0519": Code("Only the embedded Postgres is started and stopped here", 409),
     "LGR-0520": Code("The books are out of balance", 500),
+    "LGR-0521": Code("Another process writes this table", 409, retryable=True),
+    "LGR-0522": Code("The log does not hold what this cursor has read", 410),
     # 06: the property's configuration
     "LGR-0601": Code("No property is configured", 409),
     "LGR-0602": Code("Unknown table", 422),

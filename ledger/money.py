@@ -126,10 +126,15 @@ def format_plain(minor: MinorUnits, currency: str) -> str:
     return f"{sign}{text[:-digits]}.{text[-digits:]}" if digits else sign + text
 
 
+def verify_unit(unit: Any) -> None:
+    """Raises ValueError for a unit to floor to that is no whole number of minor units, at least 1: a float would spread."""
+    if type(unit) is not int or unit < 1:
+        raise ValueError(f"a unit is a whole number of minor units, at least 1, not {unit!r}")
+
+
 def floor_to(exact: Fraction, unit: MinorUnits) -> MinorUnits:
     """The largest multiple of `unit` that is not above `exact` (both in minor units): the one rounding there is."""
-    if unit < 1:
-        raise ValueError(f"a unit is at least one minor unit, not {unit}")
+    verify_unit(unit)
     return exact.numerator // (exact.denominator * unit) * unit
 
 

@@ -61,16 +61,26 @@ PAGES: dict[str, str] = {
     "LGR-0302": "The same event is being written by another request at this moment. Send it again to read its answer.",
     "LGR-0401": "No regulation was in force for this game at that time, and the property has not opted into a repealed one.",
     "LGR-0402": "The ledger holds no order of this number.",
-    "LGR-0403": "The regulation lists the chance, but the text held here does not say how this bet is settled.",
+    "LGR-0403": (
+        "The text of the regulation that is held has no rule for this bet. Where usual odds are known, a property may turn such "
+        "bets on, on record; every explanation then says that they are unverified."
+    ),
     "LGR-0404": "The regulation of the round lists no such chance. The nearest are named in the help.",
     "LGR-0405": "A bet is written as its chance and, where it has one, its selection: straight:17, split:17-20, any_triple.",
-    "LGR-0406": "The table of this game cannot show that. Roulette shows 0 to 36, three dice 1 to 6 each, such as 2-2-2.",
+    "LGR-0406": (
+        "The table of this game cannot show that. Roulette shows 0 to 36; three dice 1 to 6 each, such as 2-2-2; fantan a count "
+        "of buttons, or 1 to 4; craps throws, such as 6,void,8,6."
+    ),
     "LGR-0407": "A file of a regulation was refused as a whole; nothing is settled by a part of one.",
-    "LGR-0408": "The chance is not taken at this moment of the game; the help says when it is.",
+    "LGR-0408": "The chance is not taken at this moment of the game; the detail says what it lacks.",
     "LGR-0409": "The outcome leaves the bet undecided.",
     "LGR-0410": "Rules are looked up for a moment with its time zone.",
     "LGR-0412": "The chance exists, but not for these numbers. The help names the legal selections that are nearest.",
-    "LGR-0501": "The database could not be reached. Nothing is lost: keep the events and send them again with the same ids.",
+    "LGR-0501": (
+        "The database could not be reached. To a terminal: nothing is lost, keep the events and send them again with the same "
+        "ids. To the operator: the detail says whether the server does not answer, or answers and has no such database, role or "
+        "password; a missing database is made with `createdb NAME`, its schema with `roundledger db init`."
+    ),
     "LGR-0502": "The service found a schema older than itself and changes none by itself. Type `roundledger db init`.",
     "LGR-0503": "Another writer changed the round in between. Send the event again with the same id.",
     "LGR-0504": "An event of the log could not be read. The log itself is unchanged; the operator's log names the position.",
@@ -93,6 +103,10 @@ PAGES: dict[str, str] = {
     "LGR-0516": "The connection settings are not shown, for there may be a password in them.",
     "LGR-0517": "The role may connect but not do this. The owner of the database can grant the right.",
     "LGR-0518": "The read side had not reached the position asked for by `at_least` within two seconds. Ask again.",
+    "LGR-0521": "One process at a time writes a table. It gives the table back two seconds after the table's last event, or when "
+    "it ends, however it ends. Post to the process that the answer names, or send the same events again in a moment.",
+    "LGR-0522": "A cursor names the event that was read last. The log holds another event at that position, or none: it was "
+    "restored to an earlier point. Read again from a position before the restore, and discard what was read beyond it.",
     "LGR-0519": "The server named in the settings is somebody else's to start and stop.",
     "LGR-0601": "The ledger knows no property yet. Apply one with `roundledger property apply FILE`.",
     "LGR-0602": "The table is not one of the property's. Tables are declared in the property's configuration.",

@@ -1,4 +1,4 @@
-"""A property's configuration: its tables, its day, and the regulations that it applies beyond their repeal.
+"""A property's configuration: its tables, its day, the regulations it applies beyond their repeal, and its choices within them.
 
 It is written in TOML (amounts as plain decimals of the currency), checked as a whole, and logged with its content hash before
 its first use, so that a replay knows what was in force. Terms of people, limits and terminals are added here as they come.
@@ -17,6 +17,7 @@ import msgspec
 
 from ledger import money
 from ledger.errors import Refusal
+from ledger.rules import Regulation, regulation, regulations
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 _CLOCK = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]", re.ASCII)
@@ -28,6 +29,28 @@ class OptIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     regulation: str
     reason: str
     approved_by: str
+
+
+class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a property decides where a regulation leaves it open. Whatever is chosen stands in the regulation's logged content."""
+
+    regulation: str
+    nine_number_sets: tuple[tuple[int, ...], ...] = ()
+    """Roulette: the sets of nine numbers that the layout prints, where they are not the usual four."""
+    unverified_bets: bool = False
+    """Craps: whether the bets without a rule text are taken, by the usual odds."""
+    field_twelve: str = "2"
+    """Craps, unverified: what the field pays on 12, "2" or "3"."""
+    commission_taken: str = "wins"
+    """Craps, unverified: whether buy and lay bets pay their commission on "wins" or "always"."""
+
+    def apply(self, regulation: Regulation) -> Regulation:
+        """The regulation as this property plays it. Raises Refusal (04) or ValueError where the choice cannot be."""
+        if self.nine_number_sets:
+            regulation = regulation.with_nine_number_sets(self.nine_number_sets)
+        if self.unverified_bets:
+            regulation = regulation.with_unverified(field_twelve=self.field_twelve, commission_taken=self.commission_taken)
+        return regulation
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,6 +79,7 @@ class Property(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
     """HH:MM of local time at which the gaming day begins; the day is named by the date on which it starts."""
     tables: tuple[Table, ...]
     opt_ins: tuple[OptIn, ...] = ()
+    choices: tuple[Choice, ...] = ()
 
     @cached_property
     def content(self) -> str:
@@ -69,6 +93,13 @@ class Property(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
     @cached_property
     def regulations_opted_in(self) -> frozenset[str]:
         return frozenset(choice.regulation for choice in self.opt_ins)
+
+    def as_played(self, held: Regulation) -> Regulation:
+        """The regulation with this property's choices."""
+        for choice in self.choices:
+            if choice.regulation == held.order:
+                held = choice.apply(held)
+        return held
 
     def gaming_day(self, at: datetime) -> date:
         """The gaming day to which the instant `at` (aware) belongs, by the property's own zone and starting hour."""
@@ -121,11 +152,31 @@ def verify(config: Property) -> None:
         raise refuse("gaming_day_start", config.gaming_day_start, "not a time of day such as 06:00")
     if not config.tables:
         raise refuse("tables", "", "a property has at least one table")
+    for field, orders in (
+        ("opt_ins", [opt_in.regulation for opt_in in config.opt_ins]),
+        ("choices", [choice.regulation for choice in config.choices]),
+    ):
+        for n, order in enumerate(orders):
+            if order in orders[:n]:
+                raise refuse(f"{field}[{n}].regulation", order, "this regulation stands twice")
+            try:
+                held = regulation(order)
+            except Refusal as refusal:
+                raise refuse(f"{field}[{n}].regulation", order, refusal.detail) from refusal
+            if field == "choices":
+                try:
+                    config.choices[n].apply(held)
+                except (Refusal, ValueError) as error:
+                    detail = error.detail if isinstance(error, Refusal) else str(error)
+                    raise refuse(f"choices[{n}]", order, detail) from error
     seen: set[str] = set()
+    games = sorted({held.game for held in regulations()})
     for n, table in enumerate(config.tables):
         if table.id in seen:
             raise refuse(f"tables[{n}].id", table.id, "two tables have this id")
         seen.add(table.id)
+        if table.game not in games:
+            raise refuse(f"tables[{n}].game", table.game, f"no regulation of {table.game} is held; games: {', '.join(games)}")
         try:
             unit = table.payable_minor
         except Refusal as refusal:

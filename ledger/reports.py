@@ -72,7 +72,13 @@ class RecordOutcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     outcome: Annotated[str, msgspec.Meta(min_length=1, max_length=64, examples=["17", "2-2-2"])]
 
 
-Body = OpenRound | PlaceBet | CloseBetting | RecordOutcome
+class Malformed(msgspec.Struct, frozen=True, kw_only=True):
+    """Data that cannot be read, under a legible id. It is judged like any other report: the id stays rejected."""
+
+    refusal: Refusal
+
+
+Body = OpenRound | PlaceBet | CloseBetting | RecordOutcome | Malformed
 """What a report says."""
 
 

@@ -287,6 +287,15 @@ class Round:
         terms = self.terms
         wagers = [Wager(bet.id, regulation.spot(bet.spot), bet.stake) for bet in self.bets.values()]
         resolutions = settle(regulation, outcome, wagers, payable_unit=int(terms.payable_unit))
+        standing = [resolution.wager.spot.text for resolution in resolutions if resolution.result == "stands"]
+        if standing:
+            raise Refusal(
+                "LGR-0409",
+                f"after this outcome the round has bets that neither won nor lost: {', '.join(dict.fromkeys(standing))}",
+                field="outcome",
+                value=raw,
+                help="record all that the table showed until every bet is decided, as one outcome",
+            )
         lost = [resolution for resolution in resolutions if resolution.result == "lost"]
         paid = [resolution for resolution in resolutions if resolution.result in ("won", "push")]
         by = origin._asdict()

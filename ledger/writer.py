@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -21,6 +22,9 @@ _log = logging.getLogger(__name__)
 Post = Callable[[Sequence[Report]], list[Verdict]]
 """Decides and appends a group of reports, durably, and answers each in order; may be given the same report again."""
 
+_REST = 0.5
+"""Seconds between two calls of `rest`."""
+
 _Waiting = tuple[Sequence[Report], "Future[list[Verdict]]"]
 
 
@@ -30,9 +34,14 @@ class Writer:
     A post that was taken is carried through whatever becomes of its sender: the answer is then found by the retry.
     """
 
-    def __init__(self, post: Post, *, capacity: int = 20_000, group: int = 2_000) -> None:
-        """`capacity`: reports that may wait; `group`: reports after which a group is full (one submission is never split)."""
+    def __init__(self, post: Post, *, rest: Callable[[], None] | None = None, capacity: int = 20_000, group: int = 2_000) -> None:
+        """`capacity`: reports that may wait; `group`: reports after which a group is full (one submission is never split).
+
+        `rest` is called now and then between two groups, every half second at most, and when there is nothing to do.
+        """
         self._post = post
+        self._rest = rest
+        self._rested = time.monotonic()
         self._capacity = capacity
         self._group = group
         self._queue: deque[_Waiting] = deque()
@@ -80,14 +89,23 @@ class Writer:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
-        while group := self._take():
-            self._write(group)
+        while (group := self._take()) is not None:
+            if group:
+                self._write(group)
+            if self._rest is not None and time.monotonic() - self._rested >= _REST:
+                self._rested = time.monotonic()
+                try:
+                    self._rest()
+                except Exception:  # noqa: BLE001 - as below
+                    _log.warning("what is done between two groups failed", exc_info=True)
 
-    def _take(self) -> list[_Waiting]:
-        """All that waits, up to a full group; empty only once closed and drained."""
+    def _take(self) -> list[_Waiting] | None:
+        """All that waits, up to a full group; empty where nothing came for a while, None once closed and drained."""
         with self._changed:
-            while not self._queue and not self._closing:
-                self._changed.wait()
+            if not self._queue and not self._closing:
+                self._changed.wait(None if self._rest is None else _REST)
+            if not self._queue and self._closing:
+                return None
             taken: list[_Waiting] = []
             size = 0
             while self._queue and (not taken or size + len(self._queue[0][0]) <= self._group):

@@ -194,6 +194,15 @@ def table_report(conn: Connection, day: date | None = None) -> TableReport:
     )
 
 
+def applied(conn: Connection) -> list[str]:
+    """The sentences on regulations applied beyond their repeal in any round, each once."""
+    rows = conn.execute(
+        "SELECT applied FROM projection.table_reports WHERE applied <> '' UNION "
+        "SELECT applied FROM projection.table_rounds WHERE applied <> '' ORDER BY applied"
+    )
+    return [sentence for (sentence,) in rows]
+
+
 def outcomes(conn: Connection, table: str | None = None, day: date | None = None) -> list[OutcomeCount]:
     """How often each outcome came, by table and game, then outcome in the order of its numbers."""
     rows = conn.execute(

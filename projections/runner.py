@@ -21,8 +21,8 @@ import psycopg
 from psycopg import sql
 
 from ledger.errors import Refusal
-from ledger.events import EVENTS, Event, Recorded
-from ledger.store import log
+from ledger.events import Event, Recorded
+from ledger.store import codec, log
 from projections.tables import PROJECTIONS, Projection
 
 Connection = psycopg.Connection[Any]
@@ -36,7 +36,6 @@ _RETRY = 0.2
 _RETRY_LONGEST = 5.0
 _LOCK_TIMEOUT = "5s"
 
-_TOPICS = {cls.TOPIC: cls for cls in EVENTS}
 _log = logging.getLogger(__name__)
 
 
@@ -199,7 +198,7 @@ def _next(conn: Connection, after: int) -> tuple[int, type[Event] | None]:
         "SELECT notification_id, topic FROM ledger.events WHERE notification_id > %s ORDER BY notification_id LIMIT 1", (after,)
     ).fetchone()
     assert row is not None
-    return row[0], _TOPICS.get(row[1])
+    return row[0], codec.kind(row[1])
 
 
 def _prepare(cursor: psycopg.Cursor[Any], schema: str) -> None:
@@ -227,7 +226,7 @@ def _claim(cursor: psycopg.Cursor[Any], projection: Projection) -> tuple[int, bo
 
 def _stop(conn: Connection, projection: Projection, schema: str, error: Exception) -> None:
     """Stops the projection at its next event."""
-    reason = str(error) if isinstance(error, Refusal) else f"{type(error).__name__}: {error}"
+    reason = f"{error}; {error.help}" if isinstance(error, Refusal) else f"{type(error).__name__}: {error}"
     with conn.transaction(), conn.cursor() as cursor:
         _prepare(cursor, schema)
         position, stopped = _claim(cursor, projection)

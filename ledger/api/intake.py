@@ -22,7 +22,7 @@ import msgspec
 from ledger.api.strictjson import Twice, kind, loads, printable, shown
 from ledger.errors import Refusal
 from ledger.money import minor_digits, parse_minor
-from ledger.reports import TYPES, Body, PlaceBet, Report, Verdict
+from ledger.reports import TYPES, Body, Malformed, PlaceBet, Report, Verdict
 
 MAX_BODY = 1 << 20
 """Bytes of one post's body."""
@@ -39,7 +39,9 @@ _ATTRIBUTES = frozenset(
 _EXTENSION = re.compile(r"[a-z0-9]+")
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _SOURCE = re.compile(r"/terminals/([A-Za-z0-9][A-Za-z0-9._-]{0,63})")
-_SEQUENCE = re.compile(r"[0-9]{1,18}")
+_SEQUENCE = re.compile(r"[0-9]{1,16}")
+_LARGEST_SEQUENCE = 2**53 - 1
+"""It stands as a number in the log's payloads, and beyond this readers of JSON round (RFC 7493, 2.2)."""
 _JSON_TYPE = re.compile(r"application/([a-z0-9.+-]+\+)?json\s*(;.*)?", re.IGNORECASE)
 _Time = Annotated[datetime, msgspec.Meta(tz=True)]
 _canonical = msgspec.json.Encoder(order="sorted")
@@ -142,7 +144,13 @@ def _report(item: object, received_at: datetime) -> Report:
     content_type = item.get("datacontenttype")
     if content_type is not None and not (isinstance(content_type, str) and _JSON_TYPE.fullmatch(content_type)):
         raise _attribute(item, "datacontenttype", "is application/json, or left out")
-    body = _body(item.get("data"), topic)
+    body: Body
+    try:
+        body = _body(item.get("data"), topic)
+        said = fingerprint(source[1], topic, round_id, occurred_at, sequence, body)
+    except Refusal as refusal:
+        body = Malformed(refusal=refusal)
+        said = hashlib.sha256(repr((source[1], topic, round_id, occurred_at, sequence, item.get("data"))).encode()).digest()
     return Report(
         event_id=event_id,
         terminal=source[1],
@@ -151,7 +159,7 @@ def _report(item: object, received_at: datetime) -> Report:
         occurred_at=occurred_at,
         received_at=received_at,
         sequence=sequence,
-        fingerprint=fingerprint(source[1], topic, round_id, occurred_at, sequence, body),
+        fingerprint=said,
         body=body,
     )
 
@@ -244,8 +252,9 @@ def _sequence(item: Mapping[str, Any]) -> int | None:
     value = item.get("sequence")
     if value is None:
         return None
-    if not (isinstance(value, str) and _SEQUENCE.fullmatch(value)):
-        raise _attribute(item, "sequence", 'is the terminal\'s own number as a string of up to 18 digits, such as "12"')
+    if not (isinstance(value, str) and _SEQUENCE.fullmatch(value) and int(value) <= _LARGEST_SEQUENCE):
+        rule = f'is the terminal\'s own number as a string of digits, such as "12", up to {_LARGEST_SEQUENCE}'
+        raise _attribute(item, "sequence", rule)
     return int(value)
 
 

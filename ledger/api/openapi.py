@@ -68,7 +68,11 @@ def _event(topic: str, data: str) -> dict[str, Any]:
                 "format": "date-time",
                 "description": "When it happened, by the terminal's clock, with offset.",
             },
-            "sequence": {"type": "string", "pattern": "^[0-9]{1,18}$", "description": "The terminal's own number of the event."},
+            "sequence": {
+                "type": "string",
+                "pattern": "^[0-9]{1,16}$",
+                "description": "The terminal's own number of the event, below 2^53.",
+            },
             "datacontenttype": {"type": "string", "description": "application/json, or left out."},
             "data": _ref(data),
         },

@@ -13,13 +13,13 @@ from psycopg_pool import ConnectionPool
 
 from ledger.api.views import Balances
 from ledger.errors import Refusal
+from ledger.store import waits
 from projections import queries
 from projections.queries import ProjectionPosition, TableReport
 from projections.tables import LEDGER
 from projections.views import RoundView
 
 _CONNECTIONS = 8
-_WAIT_SECONDS = 5.0
 _STATEMENT_SECONDS = 10
 
 
@@ -28,10 +28,12 @@ class SqlReader:
 
     def __init__(self, dsn: str) -> None:
         self._pool = ConnectionPool(
-            dsn,
+            waits.patient(dsn),
             min_size=1,
             max_size=_CONNECTIONS,
-            timeout=_WAIT_SECONDS,
+            timeout=waits.POOL,
+            reconnect_timeout=waits.RECONNECT,
+            reconnect_failed=ConnectionPool.check,
             configure=_configure,
             check=ConnectionPool.check_connection,  # one round trip more, and a restarted database is nobody's error
             kwargs={"autocommit": True},

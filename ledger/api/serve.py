@@ -12,6 +12,7 @@ from ledger.api.server import HOST, PORT, Server
 from ledger.application import Rounds
 from ledger.reports import Report, Verdict
 from ledger.store.migrate import require_current
+from ledger.writer import Writer
 from projections.runner import Runner
 
 
@@ -35,12 +36,14 @@ def opened(dsn: str, *, host: str = HOST, port: int = PORT, beyond_loopback: boo
     what `Server` refuses.
     """
     require_current(dsn)
-    rounds = Rounds.connect(dsn)
+    rounds = Rounds(dsn)
     try:
         runner = Runner(dsn)
         with SqlReader(dsn) as reader:
-            server = Server(create_app(_Woken(rounds, runner), reader), host=host, port=port, beyond_loopback=beyond_loopback)
-            # The projections end last: what the last posts wrote is read before the service is gone.
+            writer = Writer(_Woken(rounds, runner).post, rest=rounds.rest)
+            app = create_app(rounds, reader, writer=writer)
+            server = Server(app, host=host, port=port, beyond_loopback=beyond_loopback)
+            # The projections end last. What they did not get to read, the next start reads.
             with server, runner:
                 yield server
     finally:

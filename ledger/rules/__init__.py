@@ -24,7 +24,7 @@ from ledger.rules.spots import Payoff, Spot
 from ledger.rules.throws import can_place, state_after, verify_placing
 
 if TYPE_CHECKING:
-    from ledger.rules.analysis import Analysis, analyse
+    from ledger.rules.analysis import Analysis, analyse, analyse_by_point
     from ledger.rules.explanation import Explanation, explain
     from ledger.rules.exposure import Exposure
 
@@ -48,6 +48,7 @@ __all__ = [
     "Void",
     "Wager",
     "analyse",
+    "analyse_by_point",
     "assumptions",
     "can_place",
     "explain",
@@ -63,6 +64,7 @@ __all__ = [
 _LATER = {
     "Analysis": "ledger.rules.analysis",
     "analyse": "ledger.rules.analysis",
+    "analyse_by_point": "ledger.rules.analysis",
     "Explanation": "ledger.rules.explanation",
     "explain": "ledger.rules.explanation",
     "Exposure": "ledger.rules.exposure",

@@ -42,6 +42,11 @@ def analyse(spot: Spot) -> Analysis:
     return _analysis(figures)
 
 
+def analyse_by_point(spot: Spot) -> dict[int, Analysis]:
+    """Craps: the figures of a bet that lies on the table, from each point on (0: none yet), whether or not it is placed there."""
+    return {point: _analysis(figures) for point, figures in _solve(spot, {}).items()}
+
+
 Figures: TypeAlias = tuple[Fraction, ...]
 """The means of four things: won, tied, gained, the square of what was gained."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ledger.money import MinorUnits
+from ledger.money import MinorUnits, verify_unit
 from ledger.rules.games.craps import BEFORE_POINT, COME_OUT, FIXED_NUMBER, NO_POINT, OFF_ON_COME_OUT, PAIRS, PHASES, POINTS, State
 from ledger.rules.games.kernel import STANDS
 from ledger.rules.outcomes import Throw
@@ -23,6 +23,7 @@ class Exposure:
     """
 
     def __init__(self, regulation: Regulation, *, payable_unit: MinorUnits = 1, state: State = COME_OUT) -> None:
+        verify_unit(payable_unit)
         self.regulation = regulation
         self._book = (
             _ThrowBook(state, payable_unit) if len(regulation.kernel.phases) > 1 else _OutcomeBook(regulation, payable_unit)

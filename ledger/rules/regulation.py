@@ -97,7 +97,9 @@ class Regulation:
         Refuses what is not notation (LGR-0405), an unknown chance (LGR-0404), a chance without rule text (LGR-0403) and a
         selection that is not legal (LGR-0412), naming the legal neighbours.
         """
-        by_text = self._spot_table()
+        by_text = self._spots
+        if by_text is None:  # asked here, for a call of a function is half of what a look-up costs
+            by_text = self._spot_table()
         try:
             return by_text[text]
         except (KeyError, TypeError):

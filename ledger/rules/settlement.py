@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ledger.money import MinorUnits
+from ledger.money import MinorUnits, verify_unit
 from ledger.rules.games.craps import State
 from ledger.rules.outcomes import Outcome
 from ledger.rules.regulation import Regulation
@@ -31,8 +31,7 @@ def settle(
     """
     if outcome.game != regulation.game:
         raise ValueError(f"an outcome of {outcome.game} settles no bet of {regulation.game}")
-    if payable_unit < 1:
-        raise ValueError(f"the payable unit is at least one minor unit, not {payable_unit}")
+    verify_unit(payable_unit)
     if outcome.throws:
         placed = list(wagers)
         for wager in placed:

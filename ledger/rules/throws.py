@@ -65,6 +65,7 @@ def settle_throws(outcome: Outcome, wagers: Iterable[Wager], state: State | None
             table.append((wager, wager.spot))
     done: list[Resolution] = []
     waiting = _place(now, table, waiting)
+    before, own = now, _spots(table)
     for position, throw in enumerate(outcome.throws):
         if now.decided:
             raise Refusal(
@@ -84,9 +85,11 @@ def settle_throws(outcome: Outcome, wagers: Iterable[Wager], state: State | None
                 done.append(resolve(wager, payoff, payable_unit))
         now, table = now.after(throw), left
         waiting = _place(now, table, waiting)
+        if not now.decided:
+            before, own = now, _spots(table)
     for wager in waiting:
-        # Where the line is decided, what it lacked before is the better answer.
-        verify_placing(COME_OUT if now.decided else now, wager.spot, [spot for _, spot in table])
+        # Where the line is decided, the answer is what the bet lacked in the last moment before.
+        verify_placing(before, wager.spot, own)
     standing = [resolve(wager, _standing(wager, spot), payable_unit) for wager, spot in table]
     return [each for each in done if each.payoff.lost] + [each for each in done if not each.payoff.lost] + standing
 
@@ -121,12 +124,16 @@ def moved(spot: Spot, payoff: Payoff) -> Spot:
 def _place(state: State, table: list[tuple[Wager, Spot]], waiting: list[Wager]) -> list[Wager]:
     """Put the waiting bets on the table that can be placed now; answer those that still wait."""
     while True:
-        own = [spot for _, spot in table]
+        own = _spots(table)
         ready = [wager for wager in waiting if not state.decided and can_place(state, wager.spot, own)]
         if not ready:
             return waiting
         table += [(wager, wager.spot) for wager in ready]
         waiting = [wager for wager in waiting if not any(wager is each for each in ready)]
+
+
+def _spots(table: list[tuple[Wager, Spot]]) -> list[Spot]:
+    return [spot for _, spot in table]
 
 
 def _standing(wager: Wager, spot: Spot) -> Payoff:

@@ -20,12 +20,18 @@ OLD: dict[str, tuple[type[Event], Callable[[Fields], Fields]]] = {}
 """Topic of a released form → today's class and the upcast of its fields."""
 
 _encode = msgspec.json.Encoder().encode
+_kinds: dict[str, type[Event]] = {cls.TOPIC: cls for cls in EVENTS}
 _decoders: dict[str, Callable[[bytes], Event]] = {cls.TOPIC: msgspec.json.Decoder(cls).decode for cls in EVENTS}
 
 
 def encode(body: Event) -> bytes:
     """The payload as it is stored."""
     return _encode(body)
+
+
+def kind(topic: str) -> type[Event] | None:
+    """Today's class of what is stored under `topic`, in its present or an old form; None of an unknown topic."""
+    return _kinds.get(topic) or (OLD[topic][0] if topic in OLD else None)
 
 
 def decode(topic: str, state: bytes, *, where: str = "") -> Event:
@@ -38,7 +44,7 @@ def decode(topic: str, state: bytes, *, where: str = "") -> Event:
     except KeyError:
         return _decode_old(topic, state, where)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Refusal("LGR-0504", f"the payload of {topic}{where} is not of its form: {error}", value=_text(state)) from error
+        raise _misshapen(topic, state, where, error) from error
 
 
 def _decode_old(topic: str, state: bytes, where: str) -> Event:
@@ -52,8 +58,18 @@ def _decode_old(topic: str, state: bytes, where: str) -> Event:
     cls, upcast = OLD[topic]
     try:
         return msgspec.convert(upcast(msgspec.json.decode(state)), cls)
-    except (msgspec.DecodeError, msgspec.ValidationError, KeyError) as error:
-        raise Refusal("LGR-0504", f"the payload of {topic}{where} is not of its form: {error}", value=_text(state)) from error
+    # An upcast takes the old form for granted, so what is not of it can fail in any of these ways.
+    except (msgspec.DecodeError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise _misshapen(topic, state, where, error) from error
+
+
+def _misshapen(topic: str, state: bytes, where: str, error: Exception) -> Refusal:
+    return Refusal(
+        "LGR-0504",
+        f"the payload of {topic}{where} is not of its form: {type(error).__name__}: {error}",
+        value=_text(state),
+        help="events are written by this program alone: find out who wrote this one, and bring back the row from a backup",
+    )
 
 
 def _text(state: bytes) -> str:

@@ -18,11 +18,14 @@ when nothing new was drawn, not even an id is taken.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from typing import Any
+import weakref
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import psycopg
+from psycopg import sql
 
 from ledger.errors import Refusal
 from ledger.events import Recorded
@@ -33,9 +36,15 @@ Connection = psycopg.Connection[Any] | psycopg.Cursor[Any]
 
 
 class Tail:
-    """The horizon of one reader. Keep one per reader: it remembers the fence at which it waits between calls."""
+    """The horizon of one reader over one connection. Keep it: it remembers the fence at which it waits between calls.
 
-    def __init__(self) -> None:
+    Over another connection it starts anew. A server that crashed gives the ids and positions again that it had not flushed, so
+    a fence from before the crash says nothing afterwards; and no connection outlives a crash.
+    """
+
+    def __init__(self, *, schema: str = "ledger") -> None:
+        self._horizon = _horizon(schema)
+        self._session: Callable[[], object] = lambda: None
         self._final = 0
         self._waiting: tuple[int, int] | None = None
 
@@ -43,10 +52,14 @@ class Tail:
         """The highest position up to which everything is final; never waits.
 
         It stands still while a writing transaction older than the last question is running, in any database of the cluster.
-        `conn` must not be inside a transaction that has written.
+        `conn` must not be inside a transaction that has written. What a reader keeps across connections is the position of the
+        last event it was given, never this: positions that nobody came to use may be used after a crash.
         """
+        session = conn.connection if isinstance(conn, psycopg.Cursor) else conn
+        if self._session() is not session:
+            self._session, self._final, self._waiting = weakref.ref(session), 0, None
         if self._waiting is None:
-            up_to, fence, oldest = _horizon(conn, self._final)
+            up_to, fence, oldest = _asked(conn, self._horizon, self._final)
             if fence is None:
                 return self._final
             self._waiting = (up_to, fence)
@@ -64,7 +77,7 @@ def head(conn: Connection, *, timeout: float = 10.0) -> int:
     Waits for older writing transactions to end, `timeout` seconds at most, then raises Refusal LGR-0505. `conn` must not be
     inside a transaction that has written.
     """
-    up_to, fence, oldest = _horizon(conn, 0)
+    up_to, fence, oldest = _asked(conn, _horizon("ledger"), 0)
     deadline = time.monotonic() + timeout
     while fence is not None and oldest < fence:
         if time.monotonic() > deadline:
@@ -78,8 +91,14 @@ def head(conn: Connection, *, timeout: float = 10.0) -> int:
     return up_to
 
 
-def _horizon(conn: Connection, known: int) -> tuple[int, int | None, int]:
-    row = conn.execute("SELECT up_to, fence::text::bigint, oldest::text::bigint FROM ledger.horizon(%s)", (known,)).fetchone()
+@cache
+def _horizon(schema: str) -> str:
+    asked = sql.SQL("SELECT up_to, fence::text::bigint, oldest::text::bigint FROM {}.horizon(%s)")
+    return asked.format(sql.Identifier(schema)).as_string()
+
+
+def _asked(conn: Connection, horizon: str, known: int) -> tuple[int, int | None, int]:
+    row = conn.execute(horizon, (known,)).fetchone()
     assert row is not None
     up_to, fence, oldest = row
     return up_to, fence, oldest
@@ -89,6 +108,57 @@ def _oldest(conn: Connection) -> int:
     row = conn.execute("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint").fetchone()
     assert row is not None
     return int(row[0])
+
+
+class Cursor(NamedTuple):
+    """What a reader has read last. Names the event, not only its position, so that a log restored to an earlier point shows.
+
+    As text: `1234.0193a0c2-….7` (position, stream, version). A reader that has read nothing yet has no cursor.
+    """
+
+    position: int
+    stream: UUID
+    version: int
+
+    def __str__(self) -> str:
+        return f"{self.position}.{self.stream}.{self.version}"
+
+    @classmethod
+    def of(cls, recorded: Recorded) -> Cursor:
+        """The cursor of a reader that has just read this event."""
+        return cls(recorded.position, recorded.stream, recorded.version)
+
+    @classmethod
+    def parse(cls, text: str) -> Cursor:
+        """The cursor that `text` writes. Raises Refusal LGR-0108 where it is none."""
+        position, _, rest = text.partition(".")
+        stream, _, version = rest.partition(".")
+        try:
+            if not (position + version).isascii() or not position.isdigit() or not version.isdigit():
+                raise ValueError("a position and a version are digits")
+            return cls(int(position), UUID(stream), int(version))
+        except ValueError as error:
+            raise Refusal("LGR-0108", f"not a cursor: {error}", field="cursor", value=text) from None
+
+
+def resume(conn: Connection, cursor: Cursor) -> int:
+    """The position after which the reader goes on.
+
+    Raises Refusal LGR-0522 where the log holds another event there, or none: it was restored to an earlier point, and what the
+    reader has seen beyond that point is no longer in it.
+    """
+    row = conn.execute(
+        "SELECT originator_id, originator_version FROM ledger.events WHERE notification_id = %s", (cursor.position,)
+    ).fetchone()
+    if row != (cursor.stream, cursor.version):
+        raise Refusal(
+            "LGR-0522",
+            f"the log {'has another event' if row else 'has no event'} at position {cursor.position}",
+            field="cursor",
+            value=str(cursor),
+            help="the log was restored to an earlier point: read again from a position before that",
+        )
+    return cursor.position
 
 
 _SELECT = "SELECT notification_id, originator_id, originator_version, topic, state FROM ledger.events "

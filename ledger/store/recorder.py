@@ -8,29 +8,37 @@ five round trips; this one is a single statement without either, since readers d
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 import psycopg
 from eventsourcing.persistence import (
     ApplicationRecorder,
+    DatabaseError,
     InfrastructureFactory,
     IntegrityError,
+    InterfaceError,
     Notification,
+    OperationalError,
     StoredEvent,
+    Subscription,
 )
 from eventsourcing.postgres import PostgresApplicationRecorder, PostgresDatastore, PostgresFactory
 from eventsourcing.utils import Environment
-from psycopg.rows import dict_row
+from psycopg.pq.abc import PGresult
+from psycopg.rows import dict_row, tuple_row
 from psycopg_pool import ConnectionPool
 
 from ledger.errors import Refusal
-from ledger.store import log
+from ledger.store import log, session, waits
+from ledger.store.session import Session
+from ledger.store.subscription import LogSubscription
 
 SCHEMA = "ledger"
-_NOTHING: Mapping[int, Any] = MappingProxyType({})
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 class Claim(NamedTuple):
@@ -70,6 +78,10 @@ class Occupancy(NamedTuple):
     opened: Sequence[tuple[str, UUID]] = ()
 
 
+class LeaseLost(IntegrityError):
+    """The append named an epoch that has passed: another process has taken the table since. Nothing was stored."""
+
+
 class LedgerDatastore(PostgresDatastore):
     """The library's datastore, reached by a libpq connection string and with bounded waits."""
 
@@ -78,41 +90,58 @@ class LedgerDatastore(PostgresDatastore):
         # before it is ever opened.
         super().__init__("", "", "", "", "", schema=SCHEMA, originator_id_type="uuid")
         self.pool = ConnectionPool(  # type: ignore[assignment]  # the library's own subclass only adds a password callback
-            conninfo,
+            waits.patient(conninfo),
             kwargs={"row_factory": dict_row, "autocommit": True, "application_name": "roundledger"},
             min_size=1,
             max_size=pool_size,
             open=False,
-            configure=_bound_waits,
-            timeout=10.0,
+            configure=waits.bound,
+            timeout=waits.POOL,
+            reconnect_timeout=waits.RECONNECT,
+            reconnect_failed=ConnectionPool.check,
             name="ledger",
         )
+        self.appends = Session(waits.patient(conninfo), _STATEMENTS, waits.bound, "roundledger append")
+
+    def close(self) -> None:
+        """Closes all its connections."""
+        self.appends.close()
+        super().close()
+
+    @contextmanager
+    def get_connection(self) -> Iterator[psycopg.Connection[dict[str, Any]]]:
+        """A connection of the pool, with the library's errors. Where it turns out to be dead, all others are looked at too: a
+        database that was away costs one failure and not one for each."""
+        conn = None
+        try:
+            with super().get_connection() as conn:
+                yield conn
+        except (OperationalError, InterfaceError):
+            if conn is not None and conn.closed:
+                self.pool.check()
+            raise
 
 
-def _bound_waits(conn: psycopg.Connection[Any]) -> None:
-    """No statement, lock or forgotten transaction holds a terminal for longer than this (milliseconds).
-
-    Plans are made once: those of the append take arrays, which Postgres would otherwise plan anew for each length.
-    """
-    conn.execute(
-        "SELECT set_config('lock_timeout', '5000', false), set_config('statement_timeout', '30000', false), "
-        "set_config('idle_in_transaction_session_timeout', '10000', false), set_config('timezone', 'UTC', false), "
-        "set_config('plan_cache_mode', 'force_generic_plan', false)"
-    )
-
-
-_APPEND_ONE = (
-    "INSERT INTO ledger.events (originator_id, originator_version, topic, state, cause, caused, fingerprint) "
-    "SELECT %b, %b, %t, %b, %b, %b::smallint, %b WHERE NOT EXISTS (SELECT FROM ledger.rejections WHERE event_id = %b) "
-    "RETURNING notification_id"
-)
+_APPEND_ONE = b"append one"
 """The commonest append by far, a bet: half the server's work of the general one."""
-
-_APPEND = (
-    "SELECT ledger.append(%b::uuid[], %b::bigint[], %t::text[], %b::bytea[], %b::uuid[], %b::smallint[], %b::bytea[], "
-    "%b::uuid[], %t::text[], %b::uuid[], "
-    "%b::uuid[], %t::text[], %b::bigint[], %b::uuid[], %b::bytea[], %t::text[]) AS positions"
-)
+_APPEND = b"append"
+_HELD = b"held"
+_STATEMENTS = {
+    _APPEND_ONE: b"""
+INSERT INTO ledger.events (originator_id, originator_version, topic, state, cause, caused, fingerprint)
+SELECT $1::uuid, $2::bigint, $3::text, $4::bytea, $5::uuid, $6::smallint, $7::bytea
+WHERE NOT EXISTS (SELECT FROM ledger.rejections WHERE event_id = $5)
+  AND EXISTS (SELECT FROM ledger.leases WHERE table_id = $8::text AND epoch = $9::bigint)
+RETURNING notification_id
+""",
+    _APPEND: b"""
+SELECT ledger.append($1::text[], $2::bigint[],
+                     $3::uuid[], $4::bigint[], $5::text[], $6::bytea[], $7::uuid[], $8::smallint[], $9::bytea[],
+                     $10::uuid[], $11::text[], $12::uuid[],
+                     $13::uuid[], $14::text[], $15::bigint[], $16::uuid[], $17::bytea[], $18::text[])
+""",
+    _HELD: b"SELECT FROM ledger.leases WHERE table_id = $1::text AND epoch = $2::bigint",
+}
 
 _RECEIPTS = """
 SELECT e.cause AS event_id, e.fingerprint, e.originator_id AS round, NULL::jsonb AS refusal,
@@ -125,6 +154,20 @@ SELECT r.event_id, r.fingerprint, r.round, r.refusal, NULL FROM ledger.rejection
 """
 
 
+_STREAM = (
+    "SELECT originator_id, originator_version, topic, state FROM ledger.events WHERE originator_id = %s "
+    "AND originator_version > %s AND originator_version <= %s ORDER BY originator_version ASC LIMIT %s"
+)
+_STREAM_BACK = _STREAM.replace("ASC", "DESC")
+_ALL = 2**63 - 1
+
+_PAGE = (
+    "SELECT originator_id, originator_version, topic, state, notification_id FROM ledger.events "
+    "WHERE notification_id > %s AND notification_id <= %s AND (%s::text[] = '{}' OR topic = ANY (%s)) "
+    "ORDER BY notification_id LIMIT %s"
+)
+
+
 class LedgerRecorder(PostgresApplicationRecorder):
     """Appends by `ledger.append`, reads by the log's horizon."""
 
@@ -135,56 +178,79 @@ class LedgerRecorder(PostgresApplicationRecorder):
         claims: Mapping[int, Claim] = _NOTHING,
         rejections: Sequence[Rejection] = (),
         occupancy: Occupancy = Occupancy(),  # noqa: B008 - an immutable tuple
+        leases: Mapping[str, int] = _NOTHING,
         **_: Any,
     ) -> list[int]:
         """Appends events, rejections and the tables' open rounds in one transaction; returns the positions in order.
 
-        `claims`: index of the event that bears it → claim. Raises the library's IntegrityError where a version, an event id or a
-        table's open round is already there; nothing is stored then. Unlike the library's method it never retries by itself:
-        whether a lost answer was a commit is for the caller to find out by the receipts.
+        `claims`: index of the event that bears it → claim. `leases`: table → epoch, for the tables written. Raises LeaseLost
+        where one of those has passed on, and the library's IntegrityError where a version, an event id or a table's open round is
+        already there; nothing is stored then. Unlike the library's method it never retries by itself: whether a lost answer was
+        a commit is for the caller to find out by the receipts.
         """
-        if len(stored_events) == 1 and len(claims) == 1 and not rejections and occupancy == ((), ()):
-            return self._insert_one(stored_events[0], claims[0])
+        if len(stored_events) == len(claims) == len(leases) == 1 and not rejections and occupancy == ((), ()):
+            return self._insert_one(stored_events[0], claims[0], *next(iter(leases.items())))
         held = [claims.get(n) for n in range(len(stored_events))]
-        params = [
-            [e.originator_id for e in stored_events],
-            [e.originator_version for e in stored_events],
-            [e.topic for e in stored_events],
-            [e.state for e in stored_events],
-            [claim and claim.event_id for claim in held],
-            [claim and claim.caused for claim in held],
-            [claim and claim.fingerprint for claim in held],
-            list(occupancy.closed),
-            [table for table, _ in occupancy.opened],
-            [round_ for _, round_ in occupancy.opened],
-            [r.event_id for r in rejections],
-            [r.terminal for r in rejections],
-            [r.sequence for r in rejections],
-            [r.round for r in rejections],
-            [r.fingerprint for r in rejections],
-            [_refusal_text(r.refusal) for r in rejections],
-        ]
-        with self.datastore.get_connection() as conn:
-            row = conn.execute(_APPEND, params, prepare=True, binary=True).fetchone()
-        assert row is not None
-        return list(row["positions"])
-
-    def _insert_one(self, event: StoredEvent, claim: Claim) -> list[int]:
-        params = (
-            event.originator_id,
-            event.originator_version,
-            event.topic,
-            event.state,
-            claim.event_id,
-            claim.caused,
-            claim.fingerprint,
-            claim.event_id,
+        stored = self._call(
+            _APPEND,
+            [
+                session.texts(leases),
+                session.int8s(leases.values()),
+                session.uuids([cast(UUID, e.originator_id) for e in stored_events]),
+                session.int8s([e.originator_version for e in stored_events]),
+                session.texts([e.topic for e in stored_events]),
+                session.byteas([e.state for e in stored_events]),
+                session.uuids([claim and claim.event_id for claim in held]),
+                session.int2s([claim and claim.caused for claim in held]),
+                session.byteas([claim and claim.fingerprint for claim in held]),
+                session.uuids(occupancy.closed),
+                session.texts([table for table, _ in occupancy.opened]),
+                session.uuids([round_ for _, round_ in occupancy.opened]),
+                session.uuids([r.event_id for r in rejections]),
+                session.texts([r.terminal for r in rejections]),
+                session.int8s([r.sequence for r in rejections]),
+                session.uuids([r.round for r in rejections]),
+                session.byteas([r.fingerprint for r in rejections]),
+                session.texts([_refusal_text(r.refusal) for r in rejections]),
+            ],
         )
-        with self.datastore.get_connection() as conn:
-            row = conn.execute(_APPEND_ONE, params, prepare=True, binary=True).fetchone()
-        if row is None:
-            raise IntegrityError("the event id was rejected before")
-        return [row["notification_id"]]
+        return session.int8s_of(stored.get_value(0, 0))
+
+    def _insert_one(self, event: StoredEvent, claim: Claim, table: str, epoch: int) -> list[int]:
+        lease = [table.encode(), session.int8(epoch)]
+        stored = self._call(
+            _APPEND_ONE,
+            [
+                cast(UUID, event.originator_id).bytes,
+                session.int8(event.originator_version),
+                event.topic.encode(),
+                event.state,
+                claim.event_id.bytes,
+                session.int2(claim.caused),
+                claim.fingerprint,
+                *lease,
+            ],
+        )
+        if stored.ntuples:
+            return [session.int8_of(stored.get_value(0, 0))]
+        if not self._call(_HELD, lease).ntuples:
+            raise LeaseLost(f"table {table} was taken over")
+        raise IntegrityError("the event id was rejected before")
+
+    def _call(self, statement: bytes, parameters: Sequence[bytes]) -> PGresult:
+        """Runs a statement of the append; raises the library's errors, as its own methods do."""
+        try:
+            return cast(LedgerDatastore, self.datastore).appends.call(statement, parameters)
+        except psycopg.errors.UniqueViolation as error:
+            if error.diag.constraint_name == "leases_pkey":
+                raise LeaseLost(str(error)) from error
+            raise IntegrityError(str(error)) from error
+        except psycopg.IntegrityError as error:
+            raise IntegrityError(str(error)) from error
+        except psycopg.OperationalError as error:
+            raise OperationalError(str(error)) from error
+        except psycopg.Error as error:
+            raise DatabaseError(str(error)) from error
 
     def receipts(self, event_ids: Sequence[UUID]) -> dict[UUID, Receipt]:
         """Event id → what became of it, for those of `event_ids` that were judged for good."""
@@ -200,6 +266,24 @@ class LedgerRecorder(PostgresApplicationRecorder):
             rows = conn.execute("SELECT table_id, round FROM ledger.open_rounds WHERE table_id = ANY(%s)", (list(tables),))
             return {row["table_id"]: row["round"] for row in rows}
 
+    # Reading. The library's own methods try ten times over; where a lock or the database stands in the way, ten timeouts would
+    # follow each other, and whoever asks knows better whether to ask again.
+
+    def select_events(
+        self,
+        originator_id: UUID | str,
+        *,
+        gt: int | None = None,
+        lte: int | None = None,
+        desc: bool = False,
+        limit: int | None = None,
+    ) -> Sequence[StoredEvent]:
+        """The events of one stream, in the order of their versions."""
+        asked = (originator_id, -1 if gt is None else gt, _ALL if lte is None else lte, limit)
+        with self.datastore.get_connection() as conn, conn.cursor(row_factory=tuple_row) as cursor:
+            rows = cursor.execute(_STREAM_BACK if desc else _STREAM, asked, prepare=True, binary=True)
+            return [StoredEvent(*row) for row in rows]
+
     def select_notifications(
         self,
         start: int | None,
@@ -209,13 +293,40 @@ class LedgerRecorder(PostgresApplicationRecorder):
         *,
         inclusive_of_start: bool = True,
     ) -> Sequence[Notification]:
-        """The library's reading of the log, held to the horizon so that it never skips an event either."""
-        with self.datastore.get_connection() as conn, conn.cursor(row_factory=psycopg.rows.tuple_row) as cursor:
-            final = log.head(cursor)
-        found: Sequence[Notification] = super().select_notifications(
-            start, limit, final if stop is None else min(stop, final), topics, inclusive_of_start=inclusive_of_start
-        )
-        return found
+        """The library's reading of the log, held to the horizon so that it never skips an event either.
+
+        Waits for writers that are older than the question, ten seconds at most; then raises the library's OperationalError.
+        """
+        after = 0 if start is None else start - inclusive_of_start
+        with self.datastore.get_connection() as conn, conn.cursor(row_factory=tuple_row) as cursor:
+            final = _head(cursor)
+            return self.select_final(cursor, after, final if stop is None else min(stop, final), limit, topics)
+
+    def select_final(
+        self, cursor: psycopg.Cursor[Any], after: int, upto: int, limit: int, topics: Sequence[str] = ()
+    ) -> list[Notification]:
+        """A page of the log after position `after`, up to `upto`, which must be final; of `topics` only where there are any."""
+        asked = (after, upto, list(topics), list(topics), limit)
+        return [Notification(*row) for row in cursor.execute(_PAGE, asked, prepare=True, binary=True)]
+
+    def max_notification_id(self) -> int | None:
+        """The last position that a reader may go on from: nothing at or below it can still appear."""
+        with self.datastore.get_connection() as conn, conn.cursor(row_factory=tuple_row) as cursor:
+            cursor.execute("SELECT max(notification_id) FROM ledger.events WHERE notification_id <= %s", (_head(cursor),))
+            row = cursor.fetchone()
+        assert row is not None
+        return row[0]  # type: ignore[no-any-return]  # a bigint or null
+
+    def subscribe(self, gt: int | None = None, topics: Sequence[str] = ()) -> Subscription[ApplicationRecorder]:
+        """The library's subscription after position `gt`, by polling."""
+        return LogSubscription(self, gt, topics)
+
+
+def _head(cursor: psycopg.Cursor[Any]) -> int:
+    try:
+        return log.head(cursor)
+    except Refusal as refusal:
+        raise OperationalError(str(refusal)) from refusal
 
 
 def _refusal_text(refusal: Refusal) -> str:
@@ -237,10 +348,11 @@ def _receipt(row: dict[str, Any]) -> Receipt:
 
 
 class LedgerFactory(PostgresFactory):
-    """Builds the recorder on a connection string; it reads nothing from the environment, where a stray variable could stand."""
+    """Builds the recorder on a connection string. `env` is what the library's other parts are configured by (mapper, cipher,
+    snapshots); without it nothing is read from the environment, where a stray variable could stand."""
 
-    def __init__(self, conninfo: str) -> None:
-        InfrastructureFactory.__init__(self, Environment("ledger", {}))
+    def __init__(self, conninfo: str, env: Environment | None = None) -> None:
+        InfrastructureFactory.__init__(self, Environment("ledger", {}) if env is None else env)
         self.datastore = LedgerDatastore(conninfo)
 
     def application_recorder(self) -> ApplicationRecorder:

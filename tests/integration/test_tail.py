@@ -12,6 +12,7 @@ import pytest
 
 from ledger.errors import Refusal
 from ledger.store import log
+from tests.support import Terminal, house
 
 INSERT = (
     "INSERT INTO ledger.events (originator_id, originator_version, topic, state) VALUES (%s, 1, 't', '{}') "
@@ -81,6 +82,26 @@ def test_a_rolled_back_position_is_a_silent_gap(three: list[psycopg.Connection[A
     assert reaches(log.Tail(), reader, high)
 
 
+def test_a_horizon_does_not_outlive_the_server_that_drew_it(three: list[psycopg.Connection[Any]], dsn: str) -> None:
+    """A server that crashed draws again the positions that nobody had flushed; a reader comes back over a new connection."""
+    slow, quick, reader = three
+    for _ in range(5):
+        insert(quick)
+    quick.rollback()
+    tail = log.Tail()
+    assert reaches(tail, reader, 5)
+    quick.execute("SELECT setval('ledger.positions', 1)")
+    quick.commit()
+    assert insert(slow) == 2
+    assert insert(quick) == 3
+    quick.commit()
+    with psycopg.connect(dsn, autocommit=True) as again:
+        for _ in range(3):
+            assert tail.final(again) < 2, "believed a horizon from before the crash"
+        slow.commit()
+        assert reaches(tail, again, 3)
+
+
 def test_the_end_of_the_log_waits_for_older_writers_but_not_for_ever(three: list[psycopg.Connection[Any]]) -> None:
     slow, _, reader = three
     insert(slow)
@@ -128,3 +149,40 @@ def test_a_reader_at_rest_takes_no_transaction_id(three: list[psycopg.Connection
     with reader.transaction():
         assert tail.final(reader) == end
         assert reader.execute("SELECT pg_current_xact_id_if_assigned()").fetchone() == (None,)
+
+
+def test_a_cursor_survives_as_text_and_resumes(dsn: str) -> None:
+    rounds = house(dsn)
+    rounds.post(Terminal().whole_round([("red", "100")], "17"))
+    rounds.close()
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        for recorded in log.read_all(conn):
+            assert log.resume(conn, log.Cursor.parse(str(log.Cursor.of(recorded)))) == recorded.position
+
+
+def test_after_a_restore_to_an_earlier_point_older_cursors_are_told_so(dsn: str) -> None:
+    rounds = house(dsn)
+    rounds.post([Terminal().open()])
+    rounds.close()
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        cursor = log.Cursor.of(list(log.read_all(conn))[-1])
+        beyond_the_end = cursor._replace(position=cursor.position + 1000)
+        another_event_there = cursor._replace(stream=uuid4())
+        for lost in (beyond_the_end, another_event_there):
+            with pytest.raises(Refusal, match="LGR-0522"):
+                log.resume(conn, lost)
+
+
+NO_CURSORS = [
+    "",
+    "12",
+    "12.x.1",
+    "-1.00000000-0000-0000-0000-000000000000.1",
+    "１.00000000-0000-0000-0000-000000000000.1",
+]
+
+
+@pytest.mark.parametrize("text", NO_CURSORS)
+def test_what_is_no_cursor_is_refused(text: str) -> None:
+    with pytest.raises(Refusal, match="LGR-0108"):
+        log.Cursor.parse(text)

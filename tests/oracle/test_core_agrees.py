@@ -106,6 +106,7 @@ def test_all_four_orders_are_registered() -> None:
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("game", SINGLE)
 def test_every_bet_on_every_outcome(game: str, unit: int) -> None:
+    """B01, B02, B04, B05, B06, B07: the rules core and an oracle that shares nothing with it, in every amount."""
     placed = placed_bets(game, bets(game), seed=unit)
     found = []
     for outcome in outcomes(game):

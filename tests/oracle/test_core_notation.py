@@ -55,10 +55,12 @@ def test_bets_of_the_other_games_are_refused(game: str) -> None:
 
 
 def test_30_2003_art_6_1_straight_on_0_to_36_alone() -> None:
+    """B02."""
     assert not misread("roulette", [(f"straight:{n}", f"straight:{n}" if 0 <= n <= 36 else None) for n in range(-3, 120)])
 
 
 def test_30_2003_art_6_2_every_pair_of_0_to_37_in_both_orders() -> None:
+    """B03."""
     legal = by_numbers("split")
     pairs = product(range(38), repeat=2)
     assert not misread("roulette", [(joined("split", pair), legal.get(frozenset(pair))) for pair in pairs if pair[0] != pair[1]])
@@ -66,6 +68,7 @@ def test_30_2003_art_6_2_every_pair_of_0_to_37_in_both_orders() -> None:
 
 
 def test_30_2003_art_6_3_every_three_numbers_of_0_to_37() -> None:
+    """B03."""
     legal = by_numbers("street")
     threes = combinations(range(38), 3)
     assert not misread("roulette", [(joined("street", three), legal.get(frozenset(three))) for three in threes])
@@ -73,7 +76,7 @@ def test_30_2003_art_6_3_every_three_numbers_of_0_to_37() -> None:
 
 
 def test_30_2003_art_6_4_every_four_numbers_that_lie_near_each_other() -> None:
-    """All fours within a span of nine, which is every shape that could look like a corner, and four by four everywhere."""
+    """B03. All fours within a span of nine, which is every shape that could look like a corner, and four by four everywhere."""
     legal = by_numbers("corner")
     near = [(low, *rest) for low in range(38) for rest in combinations(range(low + 1, min(low + 9, 38)), 3)]
     assert not misread("roulette", [(joined("corner", four), legal.get(frozenset(four))) for four in near])
@@ -83,6 +86,7 @@ def test_30_2003_art_6_4_every_four_numbers_that_lie_near_each_other() -> None:
 
 @pytest.mark.parametrize("kind", ["six_line", "sector9"])
 def test_30_2003_art_6_5_and_6_6_first_and_last_number(kind: str) -> None:
+    """B03."""
     legal = {f"{kind}:{min(numbers)}-{max(numbers)}": notation for numbers, notation in by_numbers(kind).items()}
     spans = [joined(kind, (first, last)) for first, last in combinations(range(38), 2)]
     assert not misread("roulette", [(span, legal.get(span)) for span in spans])
@@ -90,6 +94,7 @@ def test_30_2003_art_6_5_and_6_6_first_and_last_number(kind: str) -> None:
 
 @pytest.mark.parametrize(("kind", "size"), [("six_line", 6), ("sector9", 9)])
 def test_30_2003_art_6_5_and_6_6_the_full_list_in_any_order(kind: str, size: int) -> None:
+    """B03."""
     legal = by_numbers(kind)
     for numbers, notation in legal.items():
         inner = sorted(numbers)

@@ -182,10 +182,22 @@ class Craps(Kernel):
 
     def reason(self, spot: Spot, outcome: Outcome, payoff: Payoff, state: State) -> str:
         told = []
+        now = spot
         for throw in outcome.throws:
             told.append(_told(throw, state))
+            if not throw.void and _lies(spot, state):
+                each = now.pays[PHASES.index(state.point) * len(PAIRS) + throw.slots[0]]
+                if each.result != STANDS:
+                    break  # throws after the decision are no reason for it
+                now = now if each.moves_to is None else self.regulation.spot_in_play(each.moves_to)
             state = state.after(throw)
         return f"{'; '.join(told)}: {payoff.result}"
+
+
+def _lies(spot: Spot, state: State) -> bool:
+    """Whether the bet is known to lie on the table: odds on come and don't bets wait for a bet that is not known here."""
+    code = spot.chance.code
+    return code not in ("come_odds", "dont_odds") and (state.point != NO_POINT or code not in AFTER_POINT)
 
 
 def _told(throw: Throw, state: State) -> str:

@@ -32,7 +32,7 @@ class Fantan(Kernel):
     game = "fantan"
     chances: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(_WINNERS, (PLAIN,))
     articles = ("closing", "result", "zero", "fragments", "tie")
-    outcome_help = "write the count of whole buttons, at least 1: 23"
+    outcome_help = "write the count of whole buttons (23) or its number, 1 to 4; a remainder of 0 counts as 4"
 
     def __init__(self, regulation: Regulation) -> None:
         super().__init__(regulation)
@@ -77,9 +77,12 @@ class Fantan(Kernel):
     def read_outcome(self, raw: str) -> Outcome:
         if raw.isascii() and raw.isdigit() and len(raw) <= _LONGEST_COUNT and raw[0] != "0":
             return _outcome(int(raw), raw)
-        raise not_an_outcome(
-            raw, "this is not a count of buttons", self.outcome_help, self.regulation.cite(self.regulation.articles["result"])
-        )
+        articles = self.regulation.articles
+        if raw == "0":
+            cite = self.regulation.cite(articles["result"], articles["zero"])
+            help_text = "a remainder of 0 counts as 4: write the count, or 4"
+            raise not_an_outcome(raw, "there is no 0: the numbers are 1 to 4", help_text, cite)
+        raise not_an_outcome(raw, "this is not a count of buttons", self.outcome_help, self.regulation.cite(articles["result"]))
 
     def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome, phase: int = 0) -> Decision:
         number = outcome.values[0]

@@ -4,12 +4,31 @@ CREATE SCHEMA ledger;
 -- CACHE 1: a position is drawn at the moment of its insert, never ahead of it by another session; the proof in log.py needs that.
 CREATE SEQUENCE ledger.positions AS bigint CACHE 1;
 
--- A transaction takes its id before it draws its first position. Readers rely on it (see ledger.horizon), and since it is the
--- column's default, rows written by hand keep to it as well.
-CREATE FUNCTION ledger.next_position() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+-- A transaction takes its id before it draws its first position: CASE asks its condition first. Readers rely on it (see
+-- ledger.horizon), and since it is the column's default, rows written by hand keep to it as well. In SQL, so that it becomes part
+-- of the INSERT's plan: as a call for each row it took an eighth of the server's work.
+CREATE FUNCTION ledger.next_position() RETURNS bigint LANGUAGE sql VOLATILE AS $$
+    SELECT CASE WHEN pg_current_xact_id() IS NOT NULL THEN nextval('ledger.positions') END
+$$;
+
+-- Positions for a whole group, next to each other: two groups never interleave, as the library expects of a store. Drawing them in
+-- one go also costs half of what the column's default does, row by row. The lock lasts for the draw and not for the transaction,
+-- so nobody waits for another's flush: leaving the inner block by an error gives it back, and positions are drawn for good.
+CREATE FUNCTION ledger.next_positions(number integer) RETURNS bigint[] LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    drawn bigint[];
 BEGIN
+    IF number < 2 THEN
+        RETURN ARRAY(SELECT ledger.next_position() FROM generate_series(1, number));
+    END IF;
     PERFORM pg_current_xact_id();
-    RETURN nextval('ledger.positions');
+    BEGIN
+        PERFORM pg_advisory_xact_lock('ledger.positions'::regclass::oid::bigint);
+        drawn := ARRAY(SELECT nextval('ledger.positions') FROM generate_series(1, number));
+        RAISE SQLSTATE 'LGR00';
+    EXCEPTION WHEN SQLSTATE 'LGR00' THEN
+        RETURN drawn;
+    END;
 END
 $$;
 
@@ -77,9 +96,21 @@ CREATE TABLE ledger.open_rounds (
 );
 COMMENT ON TABLE ledger.open_rounds IS 'The round that each table has open; at most one.';
 
+-- Who writes which table: see ledger/store/lease.py.
+CREATE TABLE ledger.leases (
+    table_id text PRIMARY KEY,
+    epoch bigint NOT NULL,
+    holder text NOT NULL,
+    taken_at timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (fillfactor = 50);
+COMMENT ON TABLE ledger.leases IS 'The process that took each table last; it still has it where it still holds the session lock.';
+COMMENT ON COLUMN ledger.leases.epoch IS 'Raised at every taking; an append under an older one is turned away.';
+
 -- The append of a group: events, rejections and the tables' open rounds, in one transaction and one round trip. Returns the
--- events' positions in the order in which they were given; unique_violation where anything of it is there already.
+-- events' positions in the order in which they were given; unique_violation where anything of it is there already, or where a
+-- table is written under a lease that has passed on.
 CREATE FUNCTION ledger.append(
+    leased text[], epochs bigint[],
     streams uuid[], versions bigint[], topics text[], states bytea[], causes uuid[], counts smallint[], fingerprints bytea[],
     closed uuid[], opened_tables text[], opened_rounds uuid[],
     rejected uuid[], rejected_terminals text[], rejected_sequences bigint[], rejected_rounds uuid[],
@@ -88,6 +119,12 @@ CREATE FUNCTION ledger.append(
 DECLARE
     positions bigint[];
 BEGIN
+    IF EXISTS (
+        SELECT FROM unnest(leased, epochs) AS given(t, e) LEFT JOIN ledger.leases AS l ON l.table_id = t
+        WHERE l.epoch IS DISTINCT FROM e
+    ) THEN
+        RAISE unique_violation USING MESSAGE = 'a table of the group was taken over', CONSTRAINT = 'leases_pkey';
+    END IF;
     IF EXISTS (SELECT FROM ledger.rejections WHERE event_id = ANY (causes)) THEN
         RAISE unique_violation USING MESSAGE = 'an event id of the group was rejected before', CONSTRAINT = 'rejections_pkey';
     END IF;
@@ -106,15 +143,9 @@ BEGIN
         FROM unnest(rejected, rejected_terminals, rejected_sequences, rejected_rounds, rejected_fingerprints, refusals)
             AS given(e, t, s, r, f, x);
     END IF;
-    WITH stored AS (
-        INSERT INTO ledger.events (originator_id, originator_version, topic, state, cause, caused, fingerprint)
-        SELECT s, v, t, b, c, n, f
-        FROM unnest(streams, versions, topics, states, causes, counts, fingerprints) WITH ORDINALITY
-            AS given(s, v, t, b, c, n, f, place)
-        ORDER BY place
-        RETURNING notification_id
-    )
-    SELECT coalesce(array_agg(notification_id ORDER BY notification_id), '{}') INTO positions FROM stored;
+    positions := ledger.next_positions(cardinality(streams));
+    INSERT INTO ledger.events (originator_id, originator_version, notification_id, topic, state, cause, caused, fingerprint)
+    SELECT * FROM unnest(streams, versions, positions, topics, states, causes, counts, fingerprints);
     RETURN positions;
 END
 $$;

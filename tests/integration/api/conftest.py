@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import Queue
@@ -75,6 +76,12 @@ class Floor:
         for item in items:
             assert item["status"] == "accepted", item
         return items
+
+    def accepted_in_the_end(self, event: dict[str, Any]) -> None:
+        """Sends until the event is judged for good, as a terminal does."""
+        while (answer := self.post([event])).status_code == 503 or answer.json()["items"][0].get("problem", {}).get("retryable"):
+            time.sleep(0.05)
+        assert answer.json()["items"][0]["status"] == "accepted", answer.text
 
     def refused(self, event: Any) -> str:
         """The code with which one event is refused; asserts that nothing of it is in the log and that its answer is a problem."""

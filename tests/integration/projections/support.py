@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import date
+from fractions import Fraction
 from typing import Any
 from uuid import UUID
 
@@ -87,6 +91,46 @@ def count(conn: Connection, table: str) -> int:
     return int(row[0])
 
 
+def raw(conn: Connection) -> list[tuple[str, str, dict[str, Any]]]:
+    """(round, kind, payload) of every event, by nothing but json."""
+    rows = conn.execute("SELECT originator_id::text, topic, state FROM ledger.events ORDER BY notification_id")
+    return [(stream, topic.split(".")[0], json.loads(state)) for stream, topic, state in rows]
+
+
+Key = tuple[str, str, str, str | None, str]
+
+
+def report_by_hand(conn: Connection, day: date | None = None) -> dict[Key, dict[str, Any]]:
+    """The table report's figures from the raw events, of one gaming day or all, in plain Python and none of the program's."""
+    opened = {stream: body for stream, kind, body in raw(conn) if kind == "RoundOpened"}
+    figures: dict[Key, dict[str, Any]] = defaultdict(lambda: defaultdict(int))
+    for stream, kind, body in raw(conn):
+        if kind not in ("OutcomeRecorded", "PayoutMade", "RoundSettled"):
+            continue
+        of = opened[stream]
+        if day is not None and of["gaming_day"] != day.isoformat():
+            continue
+        row = figures[of["table"], of["game"], of["regulation"], of.get("applied"), of["currency"]]
+        row["rounds"] += kind == "RoundSettled"
+        if kind == "OutcomeRecorded":
+            for lost in body.get("lost", []):
+                stake = int(lost["stake"])
+                row["bets"] += 1
+                row["handle"] += stake
+                row["win"] += stake
+                row["theoretical"] += Fraction(lost["edge"]) * stake
+        elif kind == "PayoutMade":
+            stake = int(body["stake"])
+            row["bets"] += 1
+            row["handle" if body["result"] == "won" else "pushed"] += stake
+            row["prizes"] += int(body["net_prize"])
+            row["commission"] += int(body["commission"])
+            row["breakage"] += int(body["breakage"])
+            row["win"] -= int(body["net_prize"])
+            row["theoretical"] += Fraction(body["edge"]) * stake
+    return figures
+
+
 __all__ = [
     "TABLES",
     "Connection",
@@ -98,6 +142,8 @@ __all__ = [
     "mixed",
     "played",
     "positions_of",
+    "raw",
+    "report_by_hand",
     "store",
     "store_raw",
 ]

@@ -23,6 +23,7 @@ def rounds(dsn: str) -> Iterator[Rounds]:
 
 
 def test_stake_and_prize_are_never_one_figure(rounds: Rounds, dsn: str) -> None:
+    """B07."""
     table = Terminal()
     accepted(rounds.post(table.whole_round([("straight:17", "10000")], "17")))
     with connected(dsn) as conn:
@@ -44,6 +45,7 @@ def test_stake_and_prize_are_never_one_figure(rounds: Rounds, dsn: str) -> None:
 
 
 def test_the_report_says_under_what_it_was_settled_and_adds_no_currencies(rounds: Rounds, dsn: str) -> None:
+    """B18."""
     for table, game, currency, spot, shown in (
         ("R01", "roulette", "MOP", "red", "0"),
         ("R02", "roulette", "HKD", "straight:5", "5"),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from datetime import UTC, date, timedelta
 from fractions import Fraction
-from typing import Any
 
 import msgspec
 import psycopg
@@ -16,7 +14,7 @@ import pytest
 
 from projections import queries
 from projections.runner import catch_up
-from tests.integration.projections.support import Connection, connected, mixed, played, store
+from tests.integration.projections.support import connected, mixed, played, raw, report_by_hand, store
 from tests.unit.projections.made import DAY, Bet, made_round
 
 
@@ -27,45 +25,6 @@ def day(dsn: str) -> str:
         store(conn, played(rounds=120))
         catch_up(conn)
     return dsn
-
-
-def raw(conn: Connection) -> list[tuple[str, str, dict[str, Any]]]:
-    """(round, kind, payload) of every event, by nothing but json."""
-    rows = conn.execute("SELECT originator_id::text, topic, state FROM ledger.events ORDER BY notification_id")
-    return [(stream, topic.split(".")[0], json.loads(state)) for stream, topic, state in rows]
-
-
-Key = tuple[str, str, str, str | None, str]
-
-
-def report_by_hand(conn: Connection, day: date | None) -> dict[Key, dict[str, Any]]:
-    opened = {stream: body for stream, kind, body in raw(conn) if kind == "RoundOpened"}
-    figures: dict[Key, dict[str, Any]] = defaultdict(lambda: defaultdict(int))
-    for stream, kind, body in raw(conn):
-        of = opened[stream]
-        if day is not None and of["gaming_day"] != day.isoformat():
-            continue
-        if kind not in ("OutcomeRecorded", "PayoutMade", "RoundSettled"):
-            continue
-        row = figures[of["table"], of["game"], of["regulation"], of.get("applied"), of["currency"]]
-        row["rounds"] += kind == "RoundSettled"
-        if kind == "OutcomeRecorded":
-            for lost in body.get("lost", []):
-                stake = int(lost["stake"])
-                row["bets"] += 1
-                row["handle"] += stake
-                row["win"] += stake
-                row["theoretical"] += Fraction(lost["edge"]) * stake
-        elif kind == "PayoutMade":
-            stake = int(body["stake"])
-            row["bets"] += 1
-            row["handle" if body["result"] == "won" else "pushed"] += stake
-            row["prizes"] += int(body["net_prize"])
-            row["commission"] += int(body["commission"])
-            row["breakage"] += int(body["breakage"])
-            row["win"] -= int(body["net_prize"])
-            row["theoretical"] += Fraction(body["edge"]) * stake
-    return figures
 
 
 @pytest.mark.parametrize("which", [None, DAY, DAY + timedelta(days=1), DAY - timedelta(days=1)])
@@ -90,6 +49,8 @@ def test_the_table_report_equals_one_computed_from_the_raw_events(day: str, whic
             assert Fraction(total.theoretical_win_exact) == sum(Fraction(line.theoretical_win_exact) for line in lines)
         assert {total.currency for total in report.totals} == {line.currency for line in report.lines}
         assert report.notes == sorted({line.applied for line in report.lines if line.applied})
+        if which is None:
+            assert queries.applied(conn) == report.notes != []
         assert report.position == str(queries.positions(conn)[1].position)
 
 
@@ -203,6 +164,7 @@ def test_the_session_s_zone_changes_nothing(day: str) -> None:
 
 
 def test_json_of_every_answer_has_amounts_and_positions_as_text(dsn: str) -> None:
+    """B14."""
     with connected(dsn) as conn:
         rng = random.Random(1)
         store(conn, mixed(made_round([Bet("P-1", 10**15, "won", 180), Bet("P-2", 2**53 + 1)], rng=rng) for _ in range(30)))

@@ -23,7 +23,7 @@ from ledger.api.intake import BATCH, MAX_BODY, ONE
 from ledger.api.views import Balances
 from ledger.errors import CODES, Refusal
 from ledger.events import BetPlaced, Recorded, RoundOpened
-from ledger.reports import Report, Verdict
+from ledger.reports import Malformed, Report, Verdict
 from projections.queries import Balance, ProjectionPosition, TableFigures, TableLine, TableReport
 from projections.views import RoundView, view
 from tests.unit.api.events import EVENT, ROUND, bet, event, raw_bet
@@ -44,6 +44,8 @@ class Rounds:
         verdicts = []
         for report in reports:
             fault = self.script.get(report.terminal)
+            if isinstance(report.body, Malformed):
+                fault = report.body.refusal
             if isinstance(fault, Refusal) and fault.meaning.status != 503:
                 verdicts.append(Verdict(event_id=report.event_id, status="rejected", round=report.round, refusal=fault))
                 continue

@@ -52,6 +52,7 @@ def printed(report: Report, form: Form, *, columns: int = 200, **env: str) -> Re
 
 
 def test_json_carries_amounts_and_positions_as_strings() -> None:
+    """B14."""
     document = json.loads(as_json(REPORT))
     first = document["tables"][0]
     assert first["handle"] == "123456"
@@ -76,6 +77,7 @@ def test_csv_carries_plain_decimals_and_iso_timestamps() -> None:
 
 
 def test_a_table_has_one_block_and_one_total_a_currency() -> None:
+    """B18."""
     lines = [line.split() for line in printed(REPORT, "table").stdout.splitlines()]
     assert ["table", "handle", "MOP", "win", "%", "at", "position"] in lines
     assert ["total", "1235.00"] in lines

@@ -144,6 +144,7 @@ def test_breakage_is_booked_to_its_own_account() -> None:
 
 
 def test_two_currencies_never_meet() -> None:
+    """B18."""
     rng = random.Random(1)
     streams = [made_round([Bet("P-1", 100)], rng=rng, currency=currency) for currency in ("HKD", "MOP")]
     assert keep_books(recorded(streams)).balances == {
@@ -154,6 +155,7 @@ def test_two_currencies_never_meet() -> None:
 
 
 def test_amounts_beyond_64_bits_stay_exact() -> None:
+    """B13."""
     rng = random.Random(1)
     streams = [made_round([Bet("P-1", 10**15, "won", 180)], rng=rng) for _ in range(200)]
     books = keep_books(recorded(streams))

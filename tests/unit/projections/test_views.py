@@ -31,6 +31,7 @@ def test_bets_in_order_with_their_fates_and_positions() -> None:
 
 
 def test_its_json_has_no_number_that_a_reader_could_round() -> None:
+    """B14."""
     shown = view(recorded([made_round([Bet("P-1", 10**15, "won", 180)], rng=random.Random(1))]))
     numbers = re.findall("[0-9.]+", re.sub('"[^"]*"', "", msgspec.json.encode(shown).decode()))
     assert numbers

@@ -120,6 +120,7 @@ def test_30_2003_art_6_7_the_two_listed_sectors() -> None:
 
 
 def test_30_2003_art_6_8_columns_and_6_9_to_6_11_dozens_are_partitions() -> None:
+    """B04."""
     columns = [covered(f"column:{n}") for n in (1, 2, 3)]
     dozens = [covered(f"dozen:{n}") for n in (1, 2, 3)]
     assert columns == [{row[i] for row in LAYOUT} for i in range(3)]
@@ -147,6 +148,7 @@ def test_30_2003_art_6_12_to_6_17_even_money() -> None:
 
 
 def test_30_2003_art_7_the_prize_is_added_to_the_stake() -> None:
+    """B07."""
     paid = results(ROULETTE, "17", "straight:17=10000")["straight:17=10000"]
     assert (paid.prize, paid.net_prize, paid.returned, paid.net) == (350000, 350000, 360000, 350000)
     assert (paid.commission, paid.breakage) == (0, 0)
@@ -161,6 +163,7 @@ def test_30_2003_art_7_a_prize_beyond_32_and_53_bits_is_exact() -> None:
 
 
 def test_30_2003_art_8_zero_takes_all_but_straight_on_zero() -> None:
+    """B01."""
     for spot in ROULETTE.spots():
         won = settle(ROULETTE, ROULETTE.outcome("0"), [Wager(1, spot, 100)])[0]
         assert won.result == ("won" if spot.text == "straight:0" else "lost")
@@ -220,11 +223,13 @@ def test_30_2003_art_2_2_golpe_nulo_lets_stakes_stand_with_betting_closed() -> N
 
 @pytest.mark.parametrize("raw", ["37", "00", "-1", "07", " 7", "7 ", "7.0", "0-0-7", "", "7\n", "７", "1e1", "seven", "7" * 500])
 def test_30_2003_art_4_an_outcome_is_a_pocket_or_refused(raw: str) -> None:
+    """B05."""
     assert refusal(lambda: ROULETTE.outcome(raw), "LGR-0406").field == "outcome"
 
 
 @pytest.mark.parametrize("raw", [7, 7.0, True, None, b"7", ["7"]])
 def test_30_2003_art_4_an_outcome_is_text(raw: object) -> None:
+    """B05."""
     refusal(lambda: ROULETTE.outcome(raw), "LGR-0406")  # type: ignore[arg-type]
 
 
@@ -235,6 +240,7 @@ def test_30_2003_art_4_number_and_colour_are_called() -> None:
 
 
 def test_30_2003_every_pair_that_is_no_split_is_refused() -> None:
+    """B03."""
     legal = set(selections("split"))
     for pair in combinations(range(37), 2):
         if pair not in legal:

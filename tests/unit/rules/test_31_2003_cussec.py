@@ -66,12 +66,14 @@ def test_31_2003_every_bet_on_every_roll(roll: str) -> None:
 
 @pytest.mark.parametrize("roll", TRIPLES)
 def test_31_2003_art_7_triples_take_big_and_small(roll: str) -> None:
+    """B06."""
     for each in results(CUSSEC, roll, "small", "big").values():
         assert each.result == "lost"
         assert each.cite.endswith(", 7")
 
 
 def test_31_2003_art_7_takes_nothing_else() -> None:
+    """B06."""
     assert prizes(CUSSEC, "2-2-2", "total:6", "three_army:2", "triple:2", "any_triple", "small") == {
         "small": "lost", "total:6": 1400, "three_army:2": 300, "triple:2": 15000, "any_triple": 2400,
     }  # fmt: skip
@@ -80,6 +82,7 @@ def test_31_2003_art_7_takes_nothing_else() -> None:
 
 
 def test_31_2003_art_5_1_small_begins_at_4_and_art_5_2_big_ends_at_17() -> None:
+    """B06."""
     assert prizes(CUSSEC, "1-1-2", "small", "big") == {"big": "lost", "small": 100}
     assert prizes(CUSSEC, "1-1-1", "small", "big") == {"small": "lost", "big": "lost"}
     assert prizes(CUSSEC, "6-6-5", "small", "big") == {"small": "lost", "big": 100}

@@ -87,9 +87,34 @@ def test_53_2010_art_5_2_2_odds_need_a_point_and_an_own_pass_bet() -> None:
     verify_placing(State(6), odds, [line])
     for throws in ("7", "2", "void"):
         refusal(lambda throws=throws: results(CRAPS, throws, "pass", "pass_odds"), "LGR-0408")  # type: ignore[misc]
-    refusal(lambda: results(CRAPS, "6,6", "pass_odds"), "LGR-0408")
     placed = wagers(CRAPS, "pass_odds")
     refusal(lambda: settle(CRAPS, CRAPS.outcome("7"), placed, state=COME_OUT), "LGR-0408")
+
+
+@pytest.mark.parametrize("throws", ["6,6", "6,7", "6,void,8", "4", "10,10"])
+def test_53_2010_art_5_2_2_odds_alone_lack_the_pass_bet_whether_or_not_the_line_is_decided(throws: str) -> None:
+    refused = refusal(lambda: results(CRAPS, throws, "pass_odds"), "LGR-0408")
+    assert refused.detail == "odds on the pass line are added to the player's own pass bet, and there is none"
+
+
+@pytest.mark.parametrize("throws", ["7", "2", "void", "void,11"])
+def test_53_2010_art_5_2_2_odds_lack_a_point_where_the_come_out_throw_set_none(throws: str) -> None:
+    for bets in (["pass_odds"], ["pass", "pass_odds"]):
+        refused = refusal(lambda bets=bets: results(CRAPS, throws, *bets), "LGR-0408")  # type: ignore[misc]
+        assert refused.detail == "pass_odds is placed once there is a point, and there is none"
+
+
+@pytest.mark.parametrize(
+    ("throws", "bet", "lacks"),
+    [
+        ("6,6", "come_odds:9", "the player's own come bet on 9"),
+        ("6,7", "dont_odds:9", "the player's own don't bet on 9"),
+        ("7", "come", "once there is a point"),
+        ("6,8", "come_odds:8", "the player's own come bet on 8"),
+    ],
+)
+def test_odds_of_the_unverified_table_say_what_they_lack(throws: str, bet: str, lacks: str) -> None:
+    assert lacks in refusal(lambda: results(UNVERIFIED, throws, bet), "LGR-0408").detail
 
 
 def test_53_2010_art_5_1_pass_is_placed_before_the_come_out_throw() -> None:

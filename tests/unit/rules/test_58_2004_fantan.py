@@ -63,7 +63,15 @@ def test_58_2004_art_3_2_the_number_is_what_is_left_and_nothing_left_is_four(cou
 
 @pytest.mark.parametrize("raw", ["0", "00", "04", "-4", "4.0", "", " 4", "４", "99999", "four"])
 def test_58_2004_art_5_1_an_outcome_is_a_count_of_buttons_or_refused(raw: str) -> None:
-    refusal(lambda: FANTAN.outcome(raw), "LGR-0406")
+    assert "a remainder of 0 counts as 4" in str(refusal(lambda: FANTAN.outcome(raw), "LGR-0406").help)
+
+
+def test_58_2004_art_3_2_nought_is_written_as_the_count_or_as_4() -> None:
+    refused = refusal(lambda: FANTAN.outcome("0"), "LGR-0406")
+    assert refused.detail == "there is no 0: the numbers are 1 to 4"
+    assert refused.help == "a remainder of 0 counts as 4: write the count, or 4"
+    assert refused.cite == "58/2004 art. 5(1), 3(2)"
+    assert FANTAN.outcome("24").text == FANTAN.outcome("4").text == "4"
 
 
 def test_58_2004_art_8_a_tie_returns_the_stake_whole_and_carries_no_commission() -> None:

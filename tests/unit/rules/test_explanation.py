@@ -40,7 +40,7 @@ def test_a_winning_straight_line_by_line() -> None:
 def test_a_commission_and_every_rounding() -> None:
     lines = explained(FANTAN, "24", "sshong:124=100", unit=100).lines()
     assert lines[0] == "Bet: sshong:124, stake 100: won, net prize 0, returned 100 (amounts in minor units)"
-    assert lines[1].endswith("20/2004, pages not in sources")
+    assert lines[1].endswith("20/2004 (the issue inferred), pages not in sources")
     assert lines[2] == "Applied: in effect from 2004-05-18, no repeal known"
     assert lines[3] == "Outcome: 24 buttons, 4 (written '24')"
     assert "zh 三門 (unofficial: from public rule pages" in lines[4]
@@ -79,6 +79,18 @@ def test_inferred_dates_are_marked() -> None:
     assert explained(ROULETTE, "1", "odd").lines()[2] == "Applied: in effect 2003-01-31 to 2004-05-17, the last day inferred"
 
 
+def test_the_gazette_is_named_with_pages_and_what_is_inferred_of_it() -> None:
+    issue = "Boletim Oficial de Macau, I Série,"
+    gazettes = {
+        "30/2003": f"{issue} 6/2003, pages 109-111",
+        "31/2003": f"{issue} 6/2003, pages from 111",
+        "58/2004": f"{issue} 20/2004 (the issue inferred), pages not in sources",
+        "53/2010": f"{issue} 10/2010, pages from 125",
+    }
+    for law, outcome, bet in ((ROULETTE, "1", "odd"), (CUSSEC, "1-1-2", "small"), (FANTAN, "1", "fan:1"), (CRAPS, "7", "pass")):
+        assert explained(law, outcome, bet).lines()[1].endswith(gazettes[law.order])
+
+
 def test_craps_tells_the_throws() -> None:
     lines = explained(CRAPS, "6,void,8,6", "pass").lines()
     told = "6 becomes the point; a void throw, which changes nothing; 8, neither the point 6 nor 7; 6, the point is made"
@@ -90,6 +102,26 @@ def test_craps_tells_the_throws() -> None:
     stands = explained(CRAPS, "6", "pass").lines()
     assert stands[0].startswith("Bet: pass, stake 100: stands")
     assert stands[7] == "Returned: nothing yet: the bet stands"
+
+
+@pytest.mark.parametrize(
+    ("throws", "bet", "told"),
+    [
+        ("6,8", "field", "6 becomes the point: lost"),
+        ("6,void,8,6", "any7", "6 becomes the point: lost"),
+        ("void,7", "any7", "a void throw, which changes nothing; 7 on the come-out throw: won"),
+        ("5,6,5", "place:6", "5 becomes the point; 6, neither the point 5 nor 7: won"),
+        ("5,6,6,5", "come", "5 becomes the point; 6, neither the point 5 nor 7; 6, neither the point 5 nor 7: won"),
+        ("5,11,5", "come", "5 becomes the point; 11, neither the point 5 nor 7: won"),
+        ("5,8", "come", "5 becomes the point; 8, neither the point 5 nor 7: stands"),
+        ("6,9,9", "come_odds:9", "6 becomes the point; 9, neither the point 6 nor 7; 9, neither the point 6 nor 7: won"),
+    ],
+)  # fmt: skip
+def test_craps_tells_the_throws_up_to_the_one_that_decided(throws: str, bet: str, told: str) -> None:
+    outcome = UNVERIFIED.outcome(throws)
+    placed = wagers(UNVERIFIED, *(["come", bet] if bet == "come_odds:9" else [bet]))
+    [resolution] = [each for each in settle(UNVERIFIED, outcome, placed) if each.wager.key == bet]
+    assert f"Decision: {told}" in explain(UNVERIFIED, outcome, resolution).lines()
 
 
 def test_bets_without_rule_text_say_so() -> None:

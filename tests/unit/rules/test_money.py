@@ -41,6 +41,7 @@ def test_minor_units_are_read_from_strings_of_digits(text: str, minor: int) -> N
 
 @pytest.mark.parametrize("value", NOT_MINOR, ids=shown)
 def test_what_is_not_a_string_of_digits_is_refused_with_its_field(value: Any) -> None:
+    """B10, B15, B16, B17."""
     with pytest.raises(Refusal) as refused:
         parse_minor(value, field="stake")
     assert refused.value.code == "LGR-0104"
@@ -63,11 +64,13 @@ def test_what_is_not_a_string_of_digits_is_refused_with_its_field(value: Any) ->
     ],
 )
 def test_plain_decimals_are_read_exactly(text: str, minor: int) -> None:
+    """B10."""
     assert parse_plain(text, "MOP") == minor
 
 
 @pytest.mark.parametrize("value", NOT_PLAIN, ids=shown)
 def test_what_is_not_a_plain_decimal_is_refused_with_its_field(value: Any) -> None:
+    """B10, B15, B16, B17."""
     with pytest.raises(Refusal) as refused:
         parse_plain(value, "MOP", field="amount")
     assert refused.value.code == "LGR-0104"
@@ -113,6 +116,7 @@ def test_amounts_print_in_fixed_point(minor: int, currency: str, text: str) -> N
 
 
 def test_large_amounts_neither_round_nor_lose_zeros() -> None:
+    """B13, B14, B15."""
     assert format_plain(9007199254740993, "MOP") == "90071992547409.93"
     assert format_plain(1000000000000000, "MOP") == "10000000000000.00"
     assert json.dumps(str(parse_minor("1000000000000000"))) == '"1000000000000000"'
@@ -121,6 +125,7 @@ def test_large_amounts_neither_round_nor_lose_zeros() -> None:
 
 @given(st.integers(-LARGEST, LARGEST), st.sampled_from(sorted(CURRENCIES)))
 def test_printing_and_reading_are_inverse(minor: int, currency: str) -> None:
+    """B10, B15."""
     assert parse_plain(format_plain(minor, currency), currency, positive=False) == minor
 
 
@@ -151,6 +156,7 @@ def test_the_floor_is_the_largest_multiple_not_above(exact: Fraction, unit: int)
     assert floored <= exact < floored + unit
 
 
-def test_a_unit_below_one_is_a_fault_of_the_program() -> None:
-    with pytest.raises(ValueError, match="at least one"):
-        floor_to(Fraction(1), 0)
+@pytest.mark.parametrize("unit", [0, -1, True, 1.5, 1.0, float("nan"), "1", None, Fraction(1)])
+def test_a_unit_that_is_no_whole_number_of_minor_units_is_a_fault_of_the_program(unit: Any) -> None:
+    with pytest.raises(ValueError, match="a unit is a whole number of minor units, at least 1"):
+        floor_to(Fraction(1), unit)

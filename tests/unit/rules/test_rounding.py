@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
-from ledger.rules import Regulation, Wager, settle
+from ledger.rules import Exposure, Regulation, Wager, explain, settle
 from tests.unit.rules.helpers import CRAPS, FANTAN, UNVERIFIED
 
 SSHONG, NGA, FAN = "sshong:123", "nga:12/3", "fan:1"
@@ -77,8 +78,6 @@ def test_settle_refuses_what_does_not_belong_together() -> None:
     bet = Wager(1, spot, 100)
     with pytest.raises(ValueError, match="an outcome of craps"):
         settle(FANTAN, CRAPS.outcome("7"), [bet])
-    with pytest.raises(ValueError, match="payable unit"):
-        settle(FANTAN, FANTAN.outcome("1"), [bet], payable_unit=0)
     with pytest.raises(ValueError, match="is not a spot of"):
         settle(FANTAN, FANTAN.outcome("1"), [Wager(1, CRAPS.spot("pass"), 100)])
     for stake in (0, -100, True, 100.0, "100", None):
@@ -86,3 +85,21 @@ def test_settle_refuses_what_does_not_belong_together() -> None:
             settle(FANTAN, FANTAN.outcome("1"), [Wager(1, spot, stake)])  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="a stake is a whole number"):
             settle(CRAPS, CRAPS.outcome("7"), [Wager(1, CRAPS.spot("pass"), stake)])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("unit", [0, -1, True, 1.5, 1.0, float("inf"), "1", None, Fraction(1)])
+def test_the_payable_unit_is_refused_as_stakes_are(unit: Any) -> None:
+    """A float, or true, would go through the arithmetic and come out as a float."""
+    bet = Wager(1, FANTAN.spot(FAN), 100)
+    line = Wager(1, CRAPS.spot("pass"), 100)
+    with pytest.raises(ValueError, match="a unit is a whole number"):
+        settle(FANTAN, FANTAN.outcome("1"), [bet], payable_unit=unit)
+    with pytest.raises(ValueError, match="a unit is a whole number"):
+        settle(CRAPS, CRAPS.outcome("7"), [line], payable_unit=unit)
+    with pytest.raises(ValueError, match="a unit is a whole number"):
+        settle(FANTAN, FANTAN.outcome("1"), [], payable_unit=unit)
+    with pytest.raises(ValueError, match="a unit is a whole number"):
+        Exposure(FANTAN, payable_unit=unit)
+    [paid] = settle(FANTAN, FANTAN.outcome("1"), [bet])
+    with pytest.raises(ValueError, match="a unit is a whole number"):
+        explain(FANTAN, FANTAN.outcome("1"), paid, payable_unit=unit)

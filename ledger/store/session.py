@@ -1,0 +1,127 @@
+"""A session of the server for statements that are run again and again: prepared once, binary, one call of libpq each.
+
+Most of what a one-row append costs a client is not the query but what stands around it: a connection is taken from the pool and
+given back, a cursor made, the statement looked up, the type of every value found out, the socket waited for in Python. So the
+append has a session of its own and runs its statements by `PQexecPrepared`, as psycopg hands it out (`psycopg.pq`), with
+parameters that are bytes already. Where the server is lost, so is the session; the next call makes another.
+
+The binary forms are those of PostgreSQL's `uuid_send`, `int8send`, `textsend` and `array_send`, the same in every release.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from threading import Lock
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg import pq
+
+_int4 = struct.Struct("!i").pack
+_NULL = _int4(-1)
+_BINARY = 1
+_DONE = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
+
+
+class Session:
+    """One session, made at the first call. Calls from several threads wait for each other."""
+
+    def __init__(
+        self, conninfo: str, statements: Mapping[bytes, bytes], configure: Callable[[psycopg.Connection[Any]], None], name: str
+    ) -> None:
+        """`statements`: name → SQL, which says the types of its parameters. `configure` is called with each new session."""
+        self._conninfo = conninfo
+        self._statements = statements
+        self._configure = configure
+        self._name = name
+        self._lock = Lock()
+        self._conn: psycopg.Connection[Any] | None = None
+
+    def call(self, statement: bytes, parameters: Sequence[bytes]) -> pq.abc.PGresult:
+        """Runs a statement with its parameters in binary form; the result's values are in binary form too.
+
+        Raises what psycopg raises. After an OperationalError it is not known whether the statement was committed.
+        """
+        with self._lock:
+            libpq = self._connected().pgconn
+            result = libpq.exec_prepared(statement, parameters, [_BINARY] * len(parameters), _BINARY)
+            if result.status in _DONE:
+                return result
+            if libpq.status != pq.ConnStatus.OK:
+                self._close()
+                raise psycopg.OperationalError(result.get_error_message())
+            raise psycopg.errors.error_from_result(result)
+
+    def close(self) -> None:
+        """Ends the session; a later call would make another."""
+        with self._lock:
+            self._close()
+
+    def _connected(self) -> psycopg.Connection[Any]:
+        if self._conn is None:
+            conn = psycopg.connect(self._conninfo, autocommit=True, client_encoding="UTF8", application_name=self._name)
+            try:
+                self._configure(conn)
+                for name, statement in self._statements.items():
+                    result = conn.pgconn.prepare(name, statement)
+                    if result.status not in _DONE:
+                        raise psycopg.errors.error_from_result(result)
+            except BaseException:
+                conn.close()
+                raise
+            self._conn = conn
+        return self._conn
+
+    def _close(self) -> None:
+        conn, self._conn = self._conn, None
+        if conn is not None:
+            conn.close()
+
+
+# Values in binary form.
+
+_OID = {name: psycopg.postgres.types[name].oid for name in ("int2", "int8", "uuid", "text", "bytea")}
+
+int2 = struct.Struct("!h").pack
+int8 = struct.Struct("!q").pack
+
+
+def int8_of(value: bytes | None) -> int:
+    """The value of a bigint that is not null."""
+    assert value is not None
+    return int.from_bytes(value, signed=True)
+
+
+def int8s_of(value: bytes | None) -> list[int]:
+    """The values of a bigint[] of one dimension without nulls."""
+    assert value is not None
+    return [number for _, number in struct.iter_unpack("!iq", value[20:])]
+
+
+def int2s(values: Iterable[int | None]) -> bytes:
+    return _array(_OID["int2"], [None if value is None else int2(value) for value in values])
+
+
+def int8s(values: Iterable[int | None]) -> bytes:
+    return _array(_OID["int8"], [None if value is None else int8(value) for value in values])
+
+
+def uuids(values: Iterable[UUID | None]) -> bytes:
+    return _array(_OID["uuid"], [None if value is None else value.bytes for value in values])
+
+
+def texts(values: Iterable[str]) -> bytes:
+    return _array(_OID["text"], [value.encode() for value in values])
+
+
+def byteas(values: Iterable[bytes | None]) -> bytes:
+    return _array(_OID["bytea"], list(values))
+
+
+def _array(oid: int, values: Sequence[bytes | None]) -> bytes:
+    if not values:
+        return struct.pack("!iii", 0, 0, oid)
+    parts = [_NULL if value is None else _int4(len(value)) + value for value in values]
+    return struct.pack("!iiiii", 1, _NULL in parts, oid, len(values), 1) + b"".join(parts)

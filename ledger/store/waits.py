@@ -1,0 +1,55 @@
+"""How long the write side waits for the database: each limit once, so that a terminal's longest wait can be added up.
+
+A post waits for the group before its own and then for its own; a group ends at its first statement that meets a limit. So it is
+answered within twice `LOCK` seconds where somebody holds a lock, and twice `POOL` where the database is away.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg import conninfo
+
+LOCK = 5
+"""Seconds that a statement waits for a lock."""
+STATEMENT = 30
+"""Seconds that a statement runs, waits for the disk included."""
+IDLE_IN_TRANSACTION = 10
+"""Seconds after which a transaction that does nothing is cut off; readers of the log's end wait for it."""
+POOL = 5
+"""Seconds that a request waits for a connection: for a free one, or for the database to come back."""
+RECONNECT = 2
+"""Seconds for which a pool slows down its tries at a database that is away; then it starts afresh. The library's own tries would
+be two minutes apart after an outage of as long, and the database back all the while."""
+SILENCE = 15
+"""Seconds after which a network that has gone silent counts as a lost connection (TCP only)."""
+
+_NETWORK = {
+    "connect_timeout": POOL,
+    "keepalives_idle": 5,
+    "keepalives_interval": 5,
+    "keepalives_count": 2,
+    "tcp_user_timeout": SILENCE * 1000,
+}
+
+
+def patient(dsn: str) -> str:
+    """The connection string with limits for the network, where it names none itself."""
+    return conninfo.make_conninfo("", **{**_NETWORK, **conninfo.conninfo_to_dict(dsn)})
+
+
+def bound(conn: psycopg.Connection[Any]) -> None:
+    """Sets the limits of a session that writes.
+
+    Plans are made once: those of the append take arrays, which Postgres would otherwise plan anew for each length.
+    """
+    settings = {
+        "lock_timeout": f"{LOCK}s",
+        "statement_timeout": f"{STATEMENT}s",
+        "idle_in_transaction_session_timeout": f"{IDLE_IN_TRANSACTION}s",
+        "timezone": "UTC",
+        "plan_cache_mode": "force_generic_plan",
+    }
+    asked = ", ".join(["set_config(%s, %s, false)"] * len(settings))
+    conn.execute(f"SELECT {asked}", [part for setting in settings.items() for part in setting])
