@@ -186,6 +186,8 @@ class Rounds(Application[UUID]):
         known: dict[UUID, Receipt] | None,
     ) -> None:
         group = _Group(doubt=known is not None)
+        if any(isinstance(reports[n].body, OpenRound) for n in waiting):
+            self._read_properties()  # another process may have applied one: it counts from the next opening on
         decided: dict[int, Verdict] = {}
         refused: list[tuple[int, Refusal]] = []
         for n in waiting:
@@ -372,7 +374,6 @@ class Rounds(Application[UUID]):
             changed = bool(newer)
             project(round_, cast(list[RoundEvent], newer))
         if isinstance(report.body, OpenRound):
-            changed |= self._read_properties()
             table = report.body.table
             if table not in group.opened:
                 now = self._recorder.open_rounds([table]).get(table)

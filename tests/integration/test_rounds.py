@@ -254,6 +254,31 @@ def test_applying_a_property_is_logged_once_per_content(rounds: Rounds) -> None:
     assert [config.sha256 for config in rounds.properties()] == [DEMO.sha256]
 
 
+def test_a_property_applied_by_another_process_counts_from_the_next_opening_on(dsn: str) -> None:
+    serving, other = house(dsn), Rounds(dsn)
+    table = Terminal()
+    accepted(serving.post(table.whole_round([("straight:17", "10000")], "17")))
+    accepted(serving.post([table.open()]))
+    begun = bodies(dsn, table)[0]
+    whole = [msgspec.structs.replace(each, pit="NEW", payable_unit="1.00") for each in DEMO.tables]
+    changed = msgspec.structs.replace(DEMO, tables=tuple(whole))
+    assert other.apply_property(changed)
+    accepted(serving.post([table.close(), table.outcome("0")]))
+    accepted(serving.post([table.open()]))
+    opened = bodies(dsn, table)[0]
+    assert isinstance(begun, RoundOpened)
+    assert isinstance(opened, RoundOpened)
+    assert (begun.property_hash, begun.pit, begun.payable_unit) == (DEMO.sha256, "A", "1")
+    assert (opened.property_hash, opened.pit, opened.payable_unit) == (changed.sha256, "NEW", "100")
+    accepted(serving.post([table.close(), table.outcome("0")]))
+    assert other.apply_property(msgspec.structs.replace(changed, opt_ins=()))
+    assert codes(serving.post([table.open()])) == ["LGR-0401"], "the opt-in was withdrawn"
+    assert other.apply_property(msgspec.structs.replace(changed, tables=changed.tables[1:]))
+    assert codes(serving.post([table.open()])) == ["LGR-0602"], "the table was withdrawn"
+    serving.close()
+    other.close()
+
+
 def test_fantan_settles_with_its_commission_and_its_push(dsn: str) -> None:
     """58/2004 art. 7(1)(2), 8, 9: nim 1/3 wins double on 1 less five per cent, and has its stake back on 3."""
     rounds = Rounds(dsn)
