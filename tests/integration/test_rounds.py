@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from uuid import uuid4
+from uuid import UUID, uuid4, uuid5
 
 import msgspec
 import psycopg
 import pytest
 
-from ledger.application import Rounds
+from ledger.application import _DOCUMENTS, Rounds
 from ledger.events import BetPlaced, DocumentRecorded, OutcomeRecorded, PayoutMade, RoundOpened, RoundSettled
 from ledger.property import Table
-from ledger.reports import PlaceBet
+from ledger.reports import OpenRound, PlaceBet
+from ledger.rules import regulation
 from ledger.store import log
 from tests.support import DEMO, Terminal, accepted, codes, house, post_in_turn
 
@@ -277,6 +278,61 @@ def test_a_property_applied_by_another_process_counts_from_the_next_opening_on(d
     assert codes(serving.post([table.open()])) == ["LGR-0602"], "the table was withdrawn"
     serving.close()
     other.close()
+
+
+def documents(dsn: str) -> list[tuple[UUID, DocumentRecorded]]:
+    with psycopg.connect(dsn) as conn:
+        return [(e.stream, e.body) for e in log.read_all(conn) if isinstance(e.body, DocumentRecorded)]
+
+
+def test_there_is_no_round_under_the_id_of_a_document(rounds: Rounds, dsn: str) -> None:
+    table = Terminal()
+    accepted(rounds.post(table.whole_round([], "0")))
+    for stream, _ in documents(dsn):
+        for report in (table.bet("red", round=stream), table.close(round=stream), table.outcome("0", round=stream)):
+            assert codes(rounds.post([report])) == ["LGR-0202"]
+        opening = table.report(OpenRound(table="R01", game="roulette"), round=stream)
+        assert codes(rounds.post([opening])) == ["LGR-0203"]
+    assert count(dsn, "ledger.rejections") == 2  # the openings; the others may come before their round
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize(
+    ("table", "game", "currency", "shown"), [("R02", "roulette", "HKD", "0"), ("C01", "cussec", "MOP", "1-2-3")]
+)
+def test_a_round_under_the_id_that_a_regulation_would_have_leaves_it_to_be_logged(
+    dsn: str, table: str, game: str, currency: str, shown: str, at_once: bool
+) -> None:
+    """Terminals choose ids, and that of a regulation's stream follows from what everybody can read."""
+    wanted = uuid5(_DOCUMENTS, f"regulation:{regulation('30/2003').sha256}")
+    first, other, honest = house(dsn, lease_idle=0), Terminal(table, game, currency), Terminal()
+    begun = [other.report(OpenRound(table=table, game=game), round=wanted), honest.open(), honest.bet("straight:17")]
+    for reports in [begun] if at_once else [[report] for report in begun]:
+        accepted(first.post(reports))
+    first.close()
+    later = house(dsn, lease_idle=0)
+    accepted(later.post([honest.bet("red"), honest.close(), honest.outcome("17")]))
+    accepted(later.post([other.close(round=wanted), other.outcome(shown, round=wanted)]))
+    later.close()
+    logged = [(stream, body.name) for stream, body in documents(dsn) if body.kind == "regulation"]
+    assert sorted(name for _, name in logged) == sorted({"30/2003", "31/2003" if game == "cussec" else "30/2003"})
+    assert wanted not in dict(logged)
+
+
+def test_what_the_ledger_itself_cannot_read_is_no_final_verdict(rounds: Rounds, dsn: str) -> None:
+    table = Terminal()
+    accepted(rounds.post([table.open(), table.bet("red")]))
+    rounds.close()
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("ALTER TABLE ledger.events DISABLE TRIGGER events_append_only")
+        spoil = "UPDATE ledger.events SET topic = %s WHERE originator_id = %s AND originator_version = 2"
+        conn.execute(spoil, ("BetPlaced.v9", table.round))
+        later, bet = house(dsn), table.bet("black")
+        assert codes(later.post([bet])) == ["LGR-0504"]
+        conn.execute(spoil, ("BetPlaced.v1", table.round))
+    assert count(dsn, "ledger.rejections") == 0
+    accepted(later.post([bet]))
+    later.close()
 
 
 def test_fantan_settles_with_its_commission_and_its_push(dsn: str) -> None:
