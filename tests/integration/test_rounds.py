@@ -96,6 +96,24 @@ def test_the_same_id_with_another_body_is_refused_with_both_fingerprints(rounds:
     assert codes(rounds.post([first])) == ["replayed"]
 
 
+def test_an_id_that_was_accepted_and_refused_in_one_instant_counts_as_accepted(rounds: Rounds, dsn: str) -> None:
+    """Neither of two transactions sees the other's verdict on another body under the same id, and both commit."""
+    table = Terminal()
+    bet = table.bet("red")
+    accepted(rounds.post([table.open(), table.bet("odd")]))
+    accepting = (
+        "INSERT INTO ledger.events (originator_id, originator_version, topic, state, cause, caused, fingerprint) "
+        "SELECT originator_id, 3, topic, state, %s, 1, %s FROM ledger.events WHERE originator_id = %s AND originator_version = 2"
+    )
+    with psycopg.connect(dsn) as other:
+        other.execute(accepting, (bet.event_id, bet.fingerprint[:16], table.round))
+        wrong = table.bet("split:3-4", event_id=bet.event_id)
+        assert codes(rounds.post([wrong])) == ["LGR-0412"]
+    assert count(dsn, "ledger.rejections") == 1
+    assert codes(rounds.post([bet])) == ["replayed"]
+    assert codes(rounds.post([wrong])) == ["LGR-0301"]
+
+
 def test_a_repeat_within_one_group_is_a_replay(rounds: Rounds, dsn: str) -> None:
     table = Terminal()
     opening, bet = table.open(), table.bet("red")
