@@ -8,9 +8,11 @@ or on a report that was already answered.
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
+from itertools import count
 from threading import Lock
 from typing import Any, NamedTuple, cast
 from uuid import UUID, uuid5
@@ -30,6 +32,8 @@ from ledger.rules import Applied, Regulation, regulation_for
 from ledger.store.lease import Leases
 from ledger.store.mapper import EventMapper
 from ledger.store.recorder import Claim, LeaseLost, LedgerFactory, LedgerRecorder, Occupancy, Receipt, Rejection
+
+_log = logging.getLogger(__name__)
 
 _DOCUMENTS = UUID("6f0d3c7e-5b0a-5a53-9d36-5d8a6c2f1b10")
 """Namespace of the streams that hold documents; any fixed value does."""
@@ -188,6 +192,8 @@ class Rounds(Application[UUID]):
         known: dict[UUID, Receipt] | None,
     ) -> None:
         group = _Group(doubt=known is not None)
+        if any(isinstance(reports[n].body, OpenRound) for n in waiting):
+            self._read_properties()  # another process may have applied one: it counts from the next opening on
         decided: dict[int, Verdict] = {}
         refused: list[tuple[int, Refusal]] = []
         for n in waiting:
@@ -212,10 +218,15 @@ class Rounds(Application[UUID]):
             report = reports[n]
             receipt = None if known is None else known.get(report.event_id)
             decided[n] = _rejected(report, reason) if receipt is None else _again(report, receipt)
-            if receipt is None and not reason.meaning.retryable:
-                group.rejections.append(
-                    Rejection(report.event_id, report.terminal, report.sequence, report.round, _mark(report), reason)
-                )
+            if receipt is not None or reason.meaning.retryable:
+                continue
+            if reason.meaning.status >= 500:
+                # The ledger's own fault (a log that cannot be read) is no verdict: once it is mended, the report may be right.
+                _log.error("event %s cannot be decided: %s: %s", report.event_id, reason, reason.value)
+                continue
+            group.rejections.append(
+                Rejection(report.event_id, report.terminal, report.sequence, report.round, _mark(report), reason)
+            )
         positions = self._append(group)
         for n, (start, end) in group.spans.items():
             decided[n] = Verdict(
@@ -313,7 +324,7 @@ class Rounds(Application[UUID]):
             supervisor=body.supervisor,
         )
         round_ = Round.open(report.round, terms, origin)
-        self._log_regulation(applied.regulation, group)
+        self._log_regulation(applied.regulation, group, round_.id)
         group.opened[body.table] = round_.id
         self._open[body.table] = round_.id
         self._keep(round_)
@@ -374,7 +385,6 @@ class Rounds(Application[UUID]):
             changed = bool(newer)
             project(round_, cast(list[RoundEvent], newer))
         if isinstance(report.body, OpenRound):
-            changed |= self._read_properties()
             table = report.body.table
             if table not in group.opened:
                 now = self._recorder.open_rounds([table]).get(table)
@@ -484,13 +494,14 @@ class Rounds(Application[UUID]):
             )
         return house
 
-    def _log_regulation(self, regulation: Regulation, group: _Group) -> None:
+    def _log_regulation(self, regulation: Regulation, group: _Group, round_: UUID) -> None:
         """Puts the regulation's content into the group, ahead of the round that names it, unless the log has it."""
         sha256 = regulation.sha256
         if sha256 in self._documents or sha256 in group.documents:
             return
-        stream = uuid5(_DOCUMENTS, f"regulation:{sha256}")
-        if not self._exists(stream):
+        taken = {round_, *(event.originator_id for event in group.events)}
+        stream, logged = self._find_regulation(sha256, taken)
+        if logged is None:
             group.events.append(RoundEvent(stream, 1, _document("regulation", regulation.order, sha256, regulation.content)))
         group.documents.add(sha256)
 
@@ -499,14 +510,25 @@ class Rounds(Application[UUID]):
         sha256 = round_.terms.regulation_hash
         found = self._regulations.get(sha256)
         if found is None:
-            stream = uuid5(_DOCUMENTS, f"regulation:{sha256}")
-            event = next(iter(self.events.get(stream, limit=1)), None)
-            if event is None:
+            _, logged = self._find_regulation(sha256)
+            if logged is None:
                 raise Refusal("LGR-0504", f"the log does not hold the regulation {sha256} of round {round_.id}")
-            body = cast(RoundEvent, event).body
-            assert isinstance(body, DocumentRecorded)
-            found = self._regulations[sha256] = Regulation.from_content(body.content)
+            found = self._regulations[sha256] = Regulation.from_content(logged.content)
         return found
+
+    def _find_regulation(self, sha256: str, taken: Collection[UUID] = ()) -> tuple[UUID, DocumentRecorded | None]:
+        """The stream of the regulation's content, and the content where the log has it.
+
+        Terminals choose the ids of rounds, and one may choose that of this stream: the document then goes to the next one.
+        """
+        for n in count():
+            stream = uuid5(_DOCUMENTS, f"regulation:{sha256}" if n == 0 else f"regulation:{sha256}/{n}")
+            event = cast("RoundEvent | None", next(iter(self.events.get(stream, limit=1)), None))
+            if event is None and stream not in taken:
+                return stream, None
+            if event is not None and isinstance(event.body, DocumentRecorded) and event.body.sha256 == sha256:
+                return stream, event.body
+        raise AssertionError("count() has no end")
 
     # Reading.
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 import uvicorn
 from starlette.types import ASGIApp
 
+from ledger.api.heads import BoundedHttp
 from ledger.errors import Refusal
 
 _log = logging.getLogger(__name__)
@@ -49,6 +50,7 @@ class Server:
         self._socket = _listen(family, address, host, port)
         config = uvicorn.Config(
             app,
+            http=BoundedHttp,
             lifespan="on",
             log_config=None,
             access_log=False,

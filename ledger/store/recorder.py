@@ -258,6 +258,9 @@ class LedgerRecorder(PostgresApplicationRecorder):
             return {}
         with self.datastore.get_connection() as conn:
             rows = conn.execute(_RECEIPTS, {"asked": list(event_ids)}).fetchall()
+        # Two processes may have judged two bodies under one id in the same instant, and one accepted what the other refused. What
+        # was accepted moved money: it is what became of the id.
+        rows.sort(key=lambda row: row["refusal"] is None)
         return {row["event_id"]: _receipt(row) for row in rows}
 
     def open_rounds(self, tables: Sequence[str]) -> dict[str, UUID]:
