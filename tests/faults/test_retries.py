@@ -12,7 +12,6 @@ from contextlib import closing
 from typing import Any
 from uuid import UUID
 
-import httpx
 import psycopg
 import pytest
 
@@ -40,7 +39,7 @@ def answered(floor: Floor, events: Events) -> list[dict[str, Any]]:
     """What a terminal is answered in the end: it sends the same again for as long as it is told to."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
-        answer = httpx.post(floor.url + "/v1/events", json=events, timeout=30)
+        answer = floor.post(events)
         if answer.status_code == 200:
             items: list[dict[str, Any]] = answer.json()["items"]
             if not any(item["status"] == "rejected" and item["problem"]["retryable"] for item in items):
