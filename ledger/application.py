@@ -9,6 +9,8 @@ or on a report that was already answered.
 from __future__ import annotations
 
 import logging
+import random
+import time
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
@@ -41,6 +43,8 @@ _PROPERTIES = uuid5(_DOCUMENTS, "properties")
 _ROUNDS_KEPT = 4096
 """Rounds kept in memory: many times the tables of a large floor; the least recently used goes first."""
 _TRIES = 4
+_PAUSE = 0.02
+"""Seconds, at most, between two tries of a report on which writers get in each other's way."""
 _ENVELOPE = frozenset({"specversion", "id", "source", "type", "subject", "time", "sequence", "datacontenttype", "data"})
 """The attributes of an event beside the fields of its data."""
 
@@ -127,11 +131,7 @@ class Rounds(Application[UUID]):
                 return self._post(reports)
             except (OperationalError, InterfaceError, psycopg.OperationalError) as error:
                 self._forget()
-                raise Refusal(
-                    "LGR-0501",
-                    f"the database did not answer: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
-                    help="send the same events again with the same ids: what was stored is answered as replayed",
-                ) from error
+                raise _unanswered(error) from error
             except BaseException:
                 self._forget()
                 raise
@@ -179,6 +179,7 @@ class Rounds(Application[UUID]):
                 if not _is_conflict(error):
                     raise
                 self._doubt(error)
+                time.sleep(random.uniform(0, _PAUSE))  # noqa: S311 - so that two do not meet again in step
             else:
                 return
         busy = Refusal("LGR-0503", "other writers keep changing this round", help="send the same event again")
@@ -540,6 +541,16 @@ class Rounds(Application[UUID]):
         """The regulation under which the round is played, by its content in the log."""
         with self._lock:
             return self._regulation(round_)
+
+
+def _unanswered(error: Exception) -> Refusal:
+    """The refusal of a group of which nobody knows what became; retryable, since the retry finds out."""
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    again = "send the same events again with the same ids: what was stored is answered as replayed"
+    cause = error if isinstance(error, psycopg.Error) else error.__cause__
+    if isinstance(cause, psycopg.errors.LockNotAvailable | psycopg.errors.QueryCanceled):
+        return Refusal("LGR-0505", f"the database keeps this waiting: {reason}", help=again)
+    return Refusal("LGR-0501", f"the database did not answer: {reason}", help=again)
 
 
 def _is_conflict(error: Exception) -> bool:

@@ -46,13 +46,17 @@ class Session:
         """
         with self._lock:
             libpq = self._connected().pgconn
-            result = libpq.exec_prepared(statement, parameters, [_BINARY] * len(parameters), _BINARY)
-            if result.status in _DONE:
-                return result
-            if libpq.status != pq.ConnStatus.OK:
-                self._close()
-                raise psycopg.OperationalError(result.get_error_message())
-            raise psycopg.errors.error_from_result(result)
+            try:
+                result = libpq.exec_prepared(statement, parameters, [_BINARY] * len(parameters), _BINARY)
+                if result.status in _DONE:
+                    return result
+                if libpq.status != pq.ConnStatus.OK:
+                    raise psycopg.OperationalError(result.get_error_message())
+                raise psycopg.errors.error_from_result(result)
+            finally:
+                # However it shows: by the answer, or already when the question could not be sent.
+                if libpq.status != pq.ConnStatus.OK:
+                    self._close()
 
     def close(self) -> None:
         """Ends the session; a later call would make another."""
