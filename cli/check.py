@@ -40,11 +40,11 @@ CHECKS = (
 @unverified_options
 @output_options
 def check(game: str | None, unverified: Unverified | None, form: Form) -> int:
-    """Settle every legal bet on every outcome, and hold the sums against the exact house edge.
+    """Settle every legal bet on every outcome.
 
-    Craps has no end of outcomes. There every bet is settled on each of the 36 throws in every state that it can come to, and what
-    it is worth before a throw has to be the mean of what it is worth after: the equations of the Markov chain, made of what was
-    settled, which only the true probabilities solve.
+    The sums are held against the exact house edge. Craps has no end of outcomes. There every bet is settled on each of the 36
+    throws in every state that it can come to, and what it is worth before a throw has to be the mean of what it is worth after:
+    the equations of the Markov chain, made of what was settled, which only the true probabilities solve.
     """
     found = pick(game, unverified)
     rows = [row for each in found for row in checked(each)]

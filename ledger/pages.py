@@ -106,7 +106,8 @@ PAGES: dict[str, str] = {
         "The service could not listen on this host and port, mostly because another process does. Choose another --port."
     ),
     "LGR-0712": (
-        "Requests are not signed yet, so the service listens on this machine's loopback address only, unless told otherwise."
+        "Requests are not signed yet, so the service listens on this machine's loopback address only. `roundledger serve "
+        "--beyond-loopback` lets others in."
     ),
 }
 """Code → what a person should know beyond its title. Codes without a page of their own have a plain one."""
