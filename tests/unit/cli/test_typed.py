@@ -25,8 +25,6 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_by_name_only_where_path_leads_to_it(script: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    script: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
     assert program() == ".venv/bin/roundledger"
     other = tmp_path / "other" / "roundledger"
     other.parent.mkdir()
