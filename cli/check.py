@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from cli.options import Form, examples, output_options
-from cli.output import Column, Report, Sheet, emit, say
+from cli.output import Column, Report, Sheet, counted, emit, say
 from cli.regulations import Unverified, alike, named, notes, offered, percent, pick, unverified_options
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def check(game: str | None, unverified: Unverified | None, form: Form) -> int:
     rows = [row for each in found for row in checked(each)]
     wrong = [row for row in rows if row["verdict"] != "ok"]
     emit(Report("Check of the regulations", [Sheet(CHECKS, rows, name="checks")], notes=notes(found)), form)
-    say(f"{sum(row['bets'] for row in rows)} bets, {sum(row['settled'] for row in rows)} settled, {len(wrong)} chances disagree")
+    bets = counted(sum(row["bets"] for row in rows), "bet")
+    say(f"{bets}, {counted(sum(row['settled'] for row in rows), 'settlement')}, in disagreement: {counted(len(wrong), 'chance')}")
     return 1 if wrong else 0
 
 

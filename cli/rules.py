@@ -227,6 +227,7 @@ def _edge_row(spot: Spot, figures: Analysis, named: str, bets: int, point: int =
     epilog=examples(
         "roundledger rules assumptions",
         "roundledger rules assumptions roulette --csv",
+        "roundledger property example > house.toml",
         "roundledger rules assumptions --property house.toml     as this house plays, with its opt-ins",
     )
 )
