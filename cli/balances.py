@@ -48,7 +48,8 @@ def balances_report(dsn: str, account: str = "", currency: str | None = None) ->
     prefix = account.removesuffix("*")
     with reading(dsn) as conn:
         found = queries.balances(conn, prefix or None, currency)
-        at, notes = position(conn, "ledger")
+        at, stopped = position(conn, "ledger")
+        notes = [*queries.applied(conn), *stopped]
     rows = [msgspec.structs.asdict(row) for row in found if several or account in ("", row.account)]
     if account and not rows:
         more = f"; {counted(len(found), 'account')} begin so: {account}*" if found and not several else ""

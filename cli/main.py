@@ -36,6 +36,7 @@ COMMANDS = {
     "rules": "cli.rules:rules",
     "property": "cli.property:property_",
     "db": "cli.db:db",
+    "doctor": "cli.doctor:doctor",
     "explain-error": "cli.errors:explain_error",
 }
 """Command → where it is; the order of the help text."""

@@ -10,8 +10,8 @@ import click
 
 from cli.options import FILE, Form, examples, output_options
 from cli.output import Column, Report, Sheet, counted, emit, emit_csv, emit_json, emit_record, say
+from cli.regulations import ASSUMPTIONS, assumption_rows
 from cli.session import database
-from ledger.errors import Refusal
 
 if TYPE_CHECKING:
     from ledger.property import Property
@@ -64,7 +64,10 @@ def apply(file: Path, form: Form) -> None:
 @property_.command(epilog=examples("roundledger property show", "roundledger property show --json"))
 @output_options
 def show(form: Form) -> None:
-    """Show the properties in force."""
+    """Show the properties in force.
+
+    With the register of every assumption and opt-in that they play by; CSV has their tables.
+    """
     with database() as dsn:
         configs = properties(dsn)
     if form == "json":
@@ -104,19 +107,24 @@ def properties(dsn: str) -> list[Property]:
 
 
 def read_property(file: Path) -> Property:
-    """The configuration, whose opt-ins have to name regulations that are held."""
+    """The configuration in a file; refused (LGR-0604) with the entry that is wrong."""
     from ledger import property as configurations
-    from ledger.rules import regulation
 
-    config = configurations.read(file)
-    for n, choice in enumerate(config.opt_ins):
-        try:
-            regulation(choice.regulation)
-        except Refusal as refusal:
-            raise Refusal(
-                "LGR-0604", refusal.detail, field=f"{file}: opt_ins[{n}].regulation", value=choice.regulation, help=refusal.help
-            ) from refusal
-    return config
+    return configurations.read(file)
+
+
+def in_force(config: Property) -> list[dict[str, Any]]:
+    """The register of assumptions and opt-ins that the property's tables play by, as rows."""
+    from ledger.rules import assumptions, regulations
+
+    games = {table.game for table in config.tables}
+    opted = opt_in_reasons(config)
+    played = [
+        config.as_played(each)
+        for each in regulations()
+        if each.game in games and (each.dates.effective_to is None or each.order in opted)
+    ]
+    return assumption_rows(assumptions(opted, played), opted)
 
 
 def opt_in_reasons(config: Property) -> dict[str, str]:
@@ -129,7 +137,10 @@ def _report(config: Property) -> Report:
         title=f"{config.name} · {config.id}",
         facts={"zone": config.zone, "gaming_day_start": config.gaming_day_start, "sha256": config.sha256},
         notes=[f"{order} is applied beyond its repeal: {reason}" for order, reason in opt_in_reasons(config).items()],
-        sheets=[Sheet(_TABLES, _tables(config), name="tables")],
+        sheets=[
+            Sheet(_TABLES, _tables(config), name="tables"),
+            Sheet(ASSUMPTIONS, in_force(config), name="assumptions", title="Assumptions and opt-ins in force"),
+        ],
     )
 
 
@@ -147,4 +158,4 @@ def _tables(config: Property) -> list[dict[str, Any]]:
 def _document(config: Property) -> dict[str, Any]:
     import msgspec
 
-    return {**msgspec.to_builtins(config), "sha256": config.sha256}
+    return {**msgspec.to_builtins(config), "sha256": config.sha256, "assumptions": in_force(config)}

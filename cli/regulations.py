@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from cli.output import Column
 from ledger.errors import Refusal
 
 if TYPE_CHECKING:
     from ledger.rules import Analysis, Assumption, Chance, Name, Regulation, Spot
 
 NOT_IN_SOURCES = "not in sources"
+
+ASSUMPTIONS = (
+    Column("regulation", "regulation"),
+    Column("where", "where"),
+    Column("reason", "what is assumed, and why", below=1),
+)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -202,6 +209,13 @@ def inferred(found: Regulation, date: str) -> str | None:
     return next((each.reason for each in found.assumptions if each.where == f"dates, {date}"), None)
 
 
-def assumption_rows(found: Iterable[Assumption]) -> list[dict[str, Any]]:
-    """The register of what is assumed as rows."""
-    return [{"regulation": each.order, "where": each.where, "reason": each.reason} for each in found]
+def assumption_rows(found: Iterable[Assumption], opted: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The register of what is assumed as rows; `opted` says why a regulation is applied beyond its repeal."""
+    return [
+        {
+            "regulation": each.order,
+            "where": each.where,
+            "reason": f"{each.reason}; {opted[each.order]}" if each.where == "opt-in" else each.reason,
+        }
+        for each in found
+    ]

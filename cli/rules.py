@@ -12,6 +12,7 @@ from cli.game_page import page
 from cli.options import Form, examples, output_options
 from cli.output import Column, Report, Sheet, emit
 from cli.regulations import (
+    ASSUMPTIONS,
     Unverified,
     alike,
     assumption_rows,
@@ -80,11 +81,6 @@ VOIDS = (
     Column("disposition", "stakes"),
     Column("cause", "cause", drawn=False),
     Column("consequence", "consequence", drawn=False),
-)
-ASSUMPTIONS = (
-    Column("regulation", "regulation"),
-    Column("where", "where"),
-    Column("reason", "what is assumed, and why", below=1),
 )
 _DATES = ("dated", "published", "in_force_from", "effective_from", "effective_to")
 
@@ -237,25 +233,26 @@ def _edge_row(spot: Spot, figures: Analysis, named: str, bets: int, point: int =
     "house",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="The property whose opt-ins count; its configuration is read, nothing is stored.",
+    help="As this property plays: its choices and opt-ins. The file is read, nothing is stored.",
 )
 @unverified_options
 @output_options
 def assumptions(game: str | None, house: Path | None, unverified: Unverified | None, form: Form) -> None:
     """List what is assumed: the register of assumptions.
 
-    Everything that the sources do not say and is done all the same, and the opt-ins in force.
+    Everything that the sources do not say and is done all the same, and the opt-ins. Those in force at the properties of a ledger
+    stand in `roundledger property show`.
     """
     from cli.property import opt_in_reasons, read_property
     from ledger.rules import assumptions as register
 
     found = pick(game, unverified)
-    opted = {} if house is None else opt_in_reasons(read_property(house))
-    rows = assumption_rows(register(opted, found))
-    for row in rows:
-        if row["where"] == "opt-in":
-            row["reason"] += f"; {opted[row['regulation']]}"
+    opted: dict[str, str] = {}
+    if house is not None:
+        config = read_property(house)
+        found, opted = [config.as_played(each) for each in found], opt_in_reasons(config)
     title = "Assumptions" if house is None else f"Assumptions and opt-ins of {house}"
+    rows = assumption_rows(register(opted, found), opted)
     emit(Report(title, [Sheet(ASSUMPTIONS, rows, name="assumptions")], notes=notes(found)), form)
 
 

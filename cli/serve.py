@@ -35,12 +35,11 @@ def serve(host: str, port: int, file: Path | None, beyond_loopback: bool, while_
     What they post is decided and stored, and the projections are kept up to date. The address is printed on stdout when requests
     are answered. /openapi.json describes what is served.
     """
-    import logging
-
     from cli.property import apply_property, read_property
+    from ledger import logs
     from ledger.api.serve import opened
 
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    log = logs.begin()
     config = read_property(file) if file is not None else None
     with database() as dsn:
         if config is not None and apply_property(dsn, config):
@@ -49,6 +48,7 @@ def serve(host: str, port: int, file: Path | None, beyond_loopback: bool, while_
             if while_stdin:
                 threading.Thread(target=_stop_with_stdin, args=(server.stop,), daemon=True).start()
             server.run(click.echo)
+    log.tell()
     say("stopped")
 
 

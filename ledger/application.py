@@ -24,7 +24,7 @@ from ledger import property as property_
 from ledger.errors import Refusal
 from ledger.events import DocumentRecorded
 from ledger.property import Property, Table
-from ledger.reports import CloseBetting, OpenRound, PlaceBet, RecordOutcome, Report, Verdict
+from ledger.reports import CloseBetting, Malformed, OpenRound, PlaceBet, RecordOutcome, Report, Verdict
 from ledger.round import Origin, Round, RoundEvent, Terms, project
 from ledger.rules import Applied, Regulation, regulation_for
 from ledger.store.lease import Leases
@@ -37,6 +37,8 @@ _PROPERTIES = uuid5(_DOCUMENTS, "properties")
 _ROUNDS_KEPT = 4096
 """Rounds kept in memory: many times the tables of a large floor; the least recently used goes first."""
 _TRIES = 4
+_ENVELOPE = frozenset({"specversion", "id", "source", "type", "subject", "time", "sequence", "datacontenttype", "data"})
+"""The attributes of an event beside the fields of its data."""
 
 
 class _Group:
@@ -244,8 +246,8 @@ class Rounds(Application[UUID]):
         try:
             return self._try(report, group)
         except Refusal as refusal:
-            if refusal.code == "LGR-0521":
-                raise  # the table is another process's, and so is what there is to know of it
+            if refusal.code == "LGR-0521" or isinstance(report.body, Malformed):
+                raise  # the table is another process's, and so is what there is to know of it; or nothing there is to know helps
             # Memory may be behind the log where another process writes too. Ask, and decide again if it was.
             if not self._catch_up(report, group):
                 raise
@@ -254,6 +256,8 @@ class Rounds(Application[UUID]):
     def _try(self, report: Report, group: _Group) -> Round:
         origin = Origin(report.event_id, report.terminal, report.sequence, report.occurred_at, report.received_at)
         body = report.body
+        if isinstance(body, Malformed):
+            raise body.refusal
         if isinstance(body, OpenRound):
             return self._open_round(report, body, origin, group)
         round_ = self._round(report.round)
@@ -545,9 +549,14 @@ def _mark(report: Report) -> bytes:
 
 
 def _within(report: Report, refusal: Refusal) -> Refusal:
-    """The refusal of a part of the report, which the rules name as they know it, with its path within the event."""
+    """The refusal with the path of its field within the event; the rules name it as they know it.
+
+    What is no part of the event (a moment that was looked up, an opt-in) is told by the detail alone.
+    """
     if refusal.field in report.body.__struct_fields__:
         refusal.field = f"data.{refusal.field}"
+    elif refusal.field is not None and not refusal.field.startswith("data.") and refusal.field not in _ENVELOPE:
+        refusal.field = None
     return refusal
 
 

@@ -11,8 +11,7 @@ def page(code: str) -> str | None:
     if meaning is None:
         return None
     again = "Yes: the very same request may succeed later." if meaning.retryable else "No: it would be refused again."
-    text = PAGES.get(code, "The detail says what was found and what was expected.")
-    return f"{code}: {meaning.title}\n\n{text}\n\nHTTP status: {meaning.status}\nWorth sending again: {again}\n"
+    return f"{code}: {meaning.title}\n\n{PAGES[code]}\n\nHTTP status: {meaning.status}\nWorth sending again: {again}\n"
 
 
 PAGES: dict[str, str] = {
@@ -61,16 +60,26 @@ PAGES: dict[str, str] = {
     "LGR-0302": "The same event is being written by another request at this moment. Send it again to read its answer.",
     "LGR-0401": "No regulation was in force for this game at that time, and the property has not opted into a repealed one.",
     "LGR-0402": "The ledger holds no order of this number.",
-    "LGR-0403": "The regulation lists the chance, but the text held here does not say how this bet is settled.",
+    "LGR-0403": (
+        "The text of the regulation that is held has no rule for this bet. Where usual odds are known, a property may turn such "
+        "bets on, on record; every explanation then says that they are unverified."
+    ),
     "LGR-0404": "The regulation of the round lists no such chance. The nearest are named in the help.",
     "LGR-0405": "A bet is written as its chance and, where it has one, its selection: straight:17, split:17-20, any_triple.",
-    "LGR-0406": "The table of this game cannot show that. Roulette shows 0 to 36, three dice 1 to 6 each, such as 2-2-2.",
+    "LGR-0406": (
+        "The table of this game cannot show that. Roulette shows 0 to 36; three dice 1 to 6 each, such as 2-2-2; fantan a count "
+        "of buttons, or 1 to 4; craps throws, such as 6,void,8,6."
+    ),
     "LGR-0407": "A file of a regulation was refused as a whole; nothing is settled by a part of one.",
-    "LGR-0408": "The chance is not taken at this moment of the game; the help says when it is.",
+    "LGR-0408": "The chance is not taken at this moment of the game; the detail says what it lacks.",
     "LGR-0409": "The outcome leaves the bet undecided.",
     "LGR-0410": "Rules are looked up for a moment with its time zone.",
     "LGR-0412": "The chance exists, but not for these numbers. The help names the legal selections that are nearest.",
-    "LGR-0501": "The database could not be reached. Nothing is lost: keep the events and send them again with the same ids.",
+    "LGR-0501": (
+        "The database could not be reached. To a terminal: nothing is lost, keep the events and send them again with the same "
+        "ids. To the operator: the detail says whether the server does not answer, or answers and has no such database, role or "
+        "password; a missing database is made with `createdb NAME`, its schema with `roundledger db init`."
+    ),
     "LGR-0502": "The service found a schema older than itself and changes none by itself. Type `roundledger db init`.",
     "LGR-0503": "Another writer changed the round in between. Send the event again with the same id.",
     "LGR-0504": "An event of the log could not be read. The log itself is unchanged; the operator's log names the position.",
@@ -98,10 +107,34 @@ PAGES: dict[str, str] = {
     "LGR-0522": "A cursor names the event that was read last. The log holds another event at that position, or none: it was "
     "restored to an earlier point. Read again from a position before the restore, and discard what was read beyond it.",
     "LGR-0519": "The server named in the settings is somebody else's to start and stop.",
+    "LGR-0520": (
+        "Per currency all balances sum to zero; these do not, so a table was changed by hand. `roundledger replay` names "
+        "the first row that differs from the log. The log itself is not touched by this."
+    ),
     "LGR-0601": "The ledger knows no property yet. Apply one with `roundledger property apply FILE`.",
     "LGR-0602": "The table is not one of the property's. Tables are declared in the property's configuration.",
     "LGR-0603": "A table deals the game that the property's configuration gives it.",
     "LGR-0604": "The property's configuration was refused; the detail names the line.",
+    "LGR-0701": (
+        "The beginning of an id is enough, but no round or bet of the log has one that begins so. `roundledger rounds "
+        "list` shows the rounds."
+    ),
+    "LGR-0702": "What was typed fits several ids. Type more of it.",
+    "LGR-0703": (
+        "A file of outcomes has a header line and one outcome a line, in columns seq, outcome and table. The detail names "
+        "the line. Nothing of the file was played."
+    ),
+    "LGR-0704": "The demo starts a service of its own; the lines below the message are what that service said.",
+    "LGR-0705": (
+        "The demo posts only what the service should accept, so this is a fault of the program or of the property in force."
+    ),
+    "LGR-0706": "The service that the demo started does not answer any more. What it had acknowledged is in the log.",
+    "LGR-0707": (
+        "The demo plays only in a ledger of its own property. Name another database in LEDGER_DSN, or another LEDGER_DATA_DIR."
+    ),
+    "LGR-0708": "One demo at a time plays on a database. Wait for its end.",
+    "LGR-0709": "A bet is explained by its outcome, and this round has none yet.",
+    "LGR-0710": "A bet on the command line is written BET=AMOUNT, the amount as a plain decimal: straight:17=100 or red=50.00.",
     "LGR-0711": (
         "The service could not listen on this host and port, mostly because another process does. Choose another --port."
     ),
@@ -110,4 +143,4 @@ PAGES: dict[str, str] = {
         "--beyond-loopback` lets others in."
     ),
 }
-"""Code → what a person should know beyond its title. Codes without a page of their own have a plain one."""
+"""Code → what a person should know beyond its title."""

@@ -67,12 +67,19 @@ class CloseBetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class RecordOutcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the table showed, as the game writes it: `17` (roulette), `2-2-2` (cussec)."""
+    """What the table showed, as the game writes it: `17` (roulette), `2-2-2` (cussec), the count of buttons (fantan), all throws
+    of the round (craps)."""
 
-    outcome: Annotated[str, msgspec.Meta(min_length=1, max_length=64, examples=["17", "2-2-2"])]
+    outcome: Annotated[str, msgspec.Meta(min_length=1, max_length=64, examples=["17", "2-2-2", "63", "6,8,6", "3-3,5-3"])]
 
 
-Body = OpenRound | PlaceBet | CloseBetting | RecordOutcome
+class Malformed(msgspec.Struct, frozen=True, kw_only=True):
+    """Data that cannot be read, under a legible id. It is judged like any other report: the id stays rejected."""
+
+    refusal: Refusal
+
+
+Body = OpenRound | PlaceBet | CloseBetting | RecordOutcome | Malformed
 """What a report says."""
 
 

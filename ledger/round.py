@@ -232,8 +232,12 @@ class Round:
         """Places one bet: `spot` in bet notation, `stake` in minor units of the round's currency."""
         placed, amount = self.verify_bet(regulation, bet, spot, stake, currency)
         self._happen(
-            BetPlaced(
-                **origin._asdict(),
+            BetPlaced(  # of all events the one that has to be quick: a dict between would take longer than the rest
+                cause=origin.cause,
+                terminal=origin.terminal,
+                sequence=origin.sequence,
+                occurred_at=origin.occurred_at,
+                received_at=origin.received_at,
                 bet=bet,
                 player=player,
                 seat=seat,

@@ -210,6 +210,15 @@ def table_report(conn: Connection, day: date | None = None) -> TableReport:
     )
 
 
+def applied(conn: Connection) -> list[str]:
+    """The sentences on regulations applied beyond their repeal in any round, each once."""
+    rows = conn.execute(
+        "SELECT applied FROM projection.table_reports WHERE applied <> '' UNION "
+        "SELECT applied FROM projection.table_rounds WHERE applied <> '' ORDER BY applied"
+    )
+    return [sentence for (sentence,) in rows]
+
+
 def shift_report(conn: Connection, shift: str) -> list[ShiftLine]:
     """What the tables did in the rounds of a shift, by table and currency."""
     rows = conn.execute(

@@ -22,7 +22,7 @@ import msgspec
 from ledger.api.strictjson import Twice, kind, loads, printable, shown
 from ledger.errors import Refusal
 from ledger.money import minor_digits, parse_minor
-from ledger.reports import TYPES, Body, PlaceBet, Report, Verdict
+from ledger.reports import TYPES, Body, Malformed, PlaceBet, Report, Verdict
 
 MAX_BODY = 1 << 20
 """Bytes of one post's body."""
@@ -144,7 +144,13 @@ def _report(item: object, received_at: datetime) -> Report:
     content_type = item.get("datacontenttype")
     if content_type is not None and not (isinstance(content_type, str) and _JSON_TYPE.fullmatch(content_type)):
         raise _attribute(item, "datacontenttype", "is application/json, or left out")
-    body = _body(item.get("data"), topic)
+    body: Body
+    try:
+        body = _body(item.get("data"), topic)
+        said = fingerprint(source[1], topic, round_id, occurred_at, sequence, body)
+    except Refusal as refusal:
+        body = Malformed(refusal=refusal)
+        said = hashlib.sha256(repr((source[1], topic, round_id, occurred_at, sequence, item.get("data"))).encode()).digest()
     return Report(
         event_id=event_id,
         terminal=source[1],
@@ -153,7 +159,7 @@ def _report(item: object, received_at: datetime) -> Report:
         occurred_at=occurred_at,
         received_at=received_at,
         sequence=sequence,
-        fingerprint=fingerprint(source[1], topic, round_id, occurred_at, sequence, body),
+        fingerprint=said,
         body=body,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import signal
 import socket
 from collections.abc import Callable
 from types import FrameType
@@ -72,7 +73,13 @@ class Server:
 
         May run in any thread; signals reach it in the main one only.
         """
-        self._server.ready = None if ready is None else lambda: ready(self.url)
+
+        def begun() -> None:
+            _log.info("answering at %s", self.url)
+            if ready is not None:
+                ready(self.url)
+
+        self._server.ready = begun
         self._server.run(sockets=[self._socket])
 
     def stop(self) -> None:
@@ -90,6 +97,7 @@ class _Uvicorn(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # Not as uvicorn does, which raises the signal anew when it has stopped: whoever called `run` still has things to close.
+        _log.info("told to stop by %s: nothing more is taken, what is under way is ended", signal.Signals(sig).name)
         self.force_exit = self.should_exit
         self.should_exit = True
 

@@ -174,7 +174,8 @@ def _verdict(resolution: Resolution, money: _Money) -> str:
 def _regulation(regulation: Regulation) -> str:
     titles = " / ".join(name.text for language, name in regulation.title.items() if language != "en")
     pages = f"pages {regulation.gazette.pages}" if regulation.gazette.pages else f"pages {NOT_IN_SOURCES}"
-    return f"{regulation.order}, {titles or regulation.title['en'].text}; {regulation.gazette.issue}, {pages}"
+    inferred = " (the issue inferred)" if any(each.where == "gazette, issue" for each in regulation.assumptions) else ""
+    return f"{regulation.order}, {titles or regulation.title['en'].text}; {regulation.gazette.issue}{inferred}, {pages}"
 
 
 def _in_effect(regulation: Regulation) -> str:

@@ -35,16 +35,25 @@ def load(text: str, name: str) -> Regulation:
 def load_folder(folder: Traversable) -> tuple[Regulation, ...]:
     """Every `*.toml` of a folder, by name of file. Refuses (LGR-0407) two regulations of one game in effect on one day."""
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
-    loaded = [(file, load(file.read_text(encoding="utf-8"), str(file))) for file in files]
-    for position, (file, regulation) in enumerate(loaded):
-        for earlier_file, earlier in loaded[:position]:
-            text = file.read_text(encoding="utf-8")
+    texts = [(file, _decoded(file)) for file in files]
+    loaded = [(file, text, load(text, str(file))) for file, text in texts]
+    for position, (file, text, regulation) in enumerate(loaded):
+        for earlier_file, _, earlier in loaded[:position]:
             if regulation.order == earlier.order:
                 raise _refused(str(file), line_of(text, ("order",)), f"{regulation.order} stands in {earlier_file} as well")
             if regulation.game == earlier.game and _overlap(regulation, earlier):
                 line = line_of(text, ("dates", "effective_from"))
                 raise _refused(str(file), line, f"{regulation.order} and {earlier.order} ({earlier_file}) are in effect at once")
-    return tuple(regulation for _, regulation in loaded)
+    return tuple(regulation for *_, regulation in loaded)
+
+
+def _decoded(file: Traversable) -> str:
+    octets = file.read_bytes()
+    try:
+        return octets.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = octets[: error.start].count(b"\n") + 1
+        raise _refused(str(file), line, f"the byte {octets[error.start]:#04x} is not UTF-8") from error
 
 
 def line_of(text: str, path: Path) -> int:
@@ -69,7 +78,7 @@ def line_of(text: str, path: Path) -> int:
             if ours != theirs:
                 break
             agreed += 1
-        if agreed > depth and agreed == len(here):
+        if agreed > depth and agreed in (len(here), len(path)):
             best, depth = number, agreed
     return best
 

@@ -91,7 +91,7 @@ class Status:
     kept: bool = False
     """Whether `start` keeps it running until `stop`."""
     used: bool = False
-    """Whether a process uses it at this moment."""
+    """Whether a process uses it at this moment; one that died is used until its users have left, and they start it again."""
 
 
 class EmbeddedPostgres:
@@ -161,6 +161,17 @@ class EmbeddedPostgres:
                 return self._bring_down()
             return not self._alive()
 
+    def died(self) -> bool:
+        """Whether the server ended without having been stopped: only then does its file name a process that is not there."""
+        now = self._postmaster()
+        return now is not None and not (files.in_use(now.pid) and files.works_in(now.pid, self.data)) and not self._answers(now)
+
+    def revive(self, *, again: bool = False) -> None:
+        """For a user of the server: starts it where it died, or unless it runs where an earlier try failed (`again`)."""
+        with files.told_plainly(self.base), files.locked(self.base / "lock"):
+            if again or self.died():
+                self._bring_up()
+
     def status(self) -> Status:
         """The state of the server at this moment. Starts, stops and waits for nothing."""
         with files.told_plainly(self.base):
@@ -169,9 +180,9 @@ class EmbeddedPostgres:
             lock = files.try_lock(self.base / "lock")
             try:
                 # Somebody who decides at this moment uses it, and our probing would disturb his.
-                if lock is not None and not self._alive():
-                    return Status("stopped", self.base, self.log)
                 used = lock is None or self._used()
+                if lock is not None and not self._alive():
+                    return Status("stopped", self.base, self.log, used=used)
                 now = self._postmaster()
                 state: State = "running" if self._answers(now) else "starting"
                 if now and now.status == "stopping":

@@ -11,6 +11,8 @@ A password is never shown: not in a message, not by `Server.origin`, not by `url
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,14 +55,19 @@ def postgres() -> Iterator[str]:
 
 @contextmanager
 def server() -> Iterator[Server]:
-    """The server to use. Raises Refusal LGR-0501 where it cannot be reached, LGR-0516 where its settings make no sense, and for
-    the embedded server what `EmbeddedPostgres` raises."""
+    """The server to use; the embedded one is started again should it die during the block.
+
+    Raises Refusal LGR-0501 where it cannot be reached, LGR-0516 where its settings make no sense, and for the embedded server
+    what `EmbeddedPostgres` raises.
+    """
     found = named()
     if found is not None:
         connect(found.dsn).close()
         yield found
         return
-    with embedded() as cluster:
+    from ledger.store.watch import Watch
+
+    with embedded() as cluster, Watch(cluster):
         yield Server(cluster.conninfo(), "embedded")
 
 
@@ -141,8 +148,24 @@ def unreachable(dsn: str, error: psycopg.Error) -> Refusal:
         "LGR-0501",
         f"the database cannot be reached: {reason}",
         value=url(dsn),
-        help="start that server, or correct LEDGER_DSN or PGHOST and its like, or unset them to use the embedded one",
+        help=_way_out(dsn, reason),
     )
+
+
+def _way_out(dsn: str, reason: str) -> str:
+    """What helps against the reason: a server that answers and turns us away need not be started."""
+    parts = _parsed(dsn)
+    options = (("-h", "host"), ("-p", "port"))
+    where = "".join(f" {option} {shlex.quote(str(parts[name]))}" for option, name in options if parts.get(name))
+    as_whom = f" -U {shlex.quote(str(parts['user']))}" if parts.get("user") else ""
+    if absent := re.search(r'database "(.+)" does not exist', reason):
+        return f"create it: createdb{where}{as_whom} {shlex.quote(absent[1])}, then: roundledger db init"
+    if absent := re.search(r'role "(.+)" does not exist', reason):
+        role = shlex.quote(absent[1])
+        return f"name another user in the settings, or have the server's owner create this one: createuser{where} {role}"
+    if re.search("password authentication failed|no password supplied", reason):
+        return "put the user's password into PGPASSFILE or PGPASSWORD"
+    return "start that server, or correct LEDGER_DSN or PGHOST and its like, or unset them to use the embedded one"
 
 
 def url(dsn: str) -> str:

@@ -114,7 +114,7 @@ class Bets:
     events = 1
 
     def __init__(self, setting: Setting) -> None:
-        self._rounds = Rounds(setting.dsn)
+        self._rounds = Rounds(setting.dsn, lease_idle=0.0)
         self._terminals = _terminals(setting.client, self._tables(setting))
         self._writer: Writer | None = None
         if setting.callers > 1:
@@ -133,7 +133,9 @@ class Bets:
         return _accepted(verdicts)
 
     def end(self) -> bytes:
-        return self._opened + _accepted(self._rounds.post([r for terminal in self._terminals for r in terminal.end()]))
+        ended = _accepted(self._rounds.post([report for terminal in self._terminals for report in terminal.end()]))
+        self._rounds.rest()  # the tables are free for the next job, which may be another process
+        return self._opened + ended
 
 
 class SharedBets(Bets):
@@ -149,7 +151,7 @@ class WholeRounds:
     events = EVENTS_OF_A_ROUND
 
     def __init__(self, setting: Setting) -> None:
-        self._rounds = Rounds(setting.dsn)
+        self._rounds = Rounds(setting.dsn, lease_idle=0.0)
         (self._terminal,) = _terminals(setting.client, 1)
 
     def begin(self) -> None:
@@ -159,6 +161,7 @@ class WholeRounds:
         return _accepted(self._rounds.post(self._terminal.whole_round()))
 
     def end(self) -> bytes:
+        self._rounds.rest()
         return b""
 
 

@@ -76,6 +76,9 @@ def test_a_bet_is_explained_from_the_log(played: tuple[str, Terminal]) -> None:
     out = roundledger("explain", bet[:18], LEDGER_DSN=dsn).stdout
     for word in ("17, black", "30/2003 art. 6(1)", "30/2003 art. 7(1)", "pleno", "孤丁", "prize: MOP 100.00 × 35 = MOP 3500.00"):
         assert word in out
+    assert "Boletim Oficial de Macau, I Série, 6/2003, pages 109-111" in out
+    split = roundledger("explain", bet_on(dsn, table, "split:17-20"), LEDGER_DSN=dsn).stdout
+    assert "assumed: chance split, rule: Which two numbers is not said" in split
     assert "30/2003, repealed by 60/2004, applied by opt-in" in out
     found = printed("explain", str(table.round), LEDGER_DSN=dsn)
     assert [each["explanation"]["spot"] for each in found] == ["red", "split:17-20", "straight:17"]
@@ -158,6 +161,7 @@ def test_balances_sum_to_zero_and_can_be_narrowed(played: tuple[str, Terminal]) 
     dsn, _ = played
     found = printed("balances", LEDGER_DSN=dsn)
     assert [total["balance"] for total in found["totals"]] == ["0"]
+    assert found["notes"] == ["30/2003, repealed by 60/2004, applied by opt-in"]
     for asked in ("win/", "win/R01", "win/R0*", "wi*"):
         [win] = printed("balances", asked, LEDGER_DSN=dsn)["balances"]
         assert win == {"account": "win/R01", "currency": "MOP", "balance": "-387500"}
@@ -362,6 +366,8 @@ def test_a_property_is_checked_applied_once_and_shown(dsn: str, tmp_path: Any) -
     [row] = csv.DictReader(io.StringIO(roundledger("property", "show", "--csv", LEDGER_DSN=dsn).stdout))
     assert (row["property"], row["table"], row["payable_unit"]) == ("H", "F1", "1")
     [shown] = printed("property", "show", LEDGER_DSN=dsn)
+    assert {row["regulation"] for row in shown["assumptions"]} >= {"58/2004"}
+    assert "Assumptions and opt-ins in force" in roundledger("property", "show", LEDGER_DSN=dsn).stdout
     assert [table["id"] for table in shown["tables"]] == ["F1"]
     assert "F1" in roundledger("property", "show", LEDGER_DSN=dsn).stdout
     file.write_text(file.read_text() + '[[opt_ins]]\nregulation = "60/2004"\nreason = "r"\napproved_by = "a"\n')

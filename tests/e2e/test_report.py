@@ -12,6 +12,7 @@ import pytest
 
 from ledger.money import format_plain
 from tests.e2e.process import printed, roundledger
+from tests.faults.reading import numbers
 from tests.integration.projections.support import Connection, Key, connected, raw, report_by_hand
 from tests.oracle import edge, expected
 
@@ -21,7 +22,9 @@ AMOUNTS = ("handle", "lost", "pushed", "prizes", "commission", "breakage", "win"
 @pytest.fixture
 def day(dsn: str) -> str:
     """A day at every table of the demo house: both games, both currencies."""
-    assert printed("demo", "--rounds", "25", LEDGER_DSN=dsn)["replay"]["equal"]
+    summary = printed("demo", "--rounds", "25", LEDGER_DSN=dsn)
+    assert summary["replay"]["equal"]
+    assert not list(numbers(summary)), "amounts and positions are strings"
     return dsn
 
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
@@ -64,16 +60,3 @@ def command(dsn: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
         return capsys.readouterr().out
 
     return call
-
-
-def as_json(text: str) -> Any:
-    """A JSON document whose numbers stay as they were written: none is read as a float."""
-    return json.loads(text, parse_float=refuse, parse_constant=refuse)
-
-
-def refuse(text: str) -> Any:
-    raise AssertionError(f"{text} is a number that readers would round")
-
-
-def as_csv(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))

@@ -18,7 +18,8 @@ from ledger.events import BetPlaced
 from projections import queries
 from projections.replay import replay
 from projections.runner import catch_up
-from tests.faults.conftest import Command, as_json
+from tests.faults.conftest import Command
+from tests.faults.reading import as_json
 from tests.integration.api.conftest import Floor
 from tests.oracle import bets, edge, expected, outcomes
 from tests.support import Terminal, accepted

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
@@ -18,7 +17,8 @@ from ledger.events import BettingClosed
 from ledger.money import format_plain
 from projections.replay import replay
 from projections.runner import catch_up
-from tests.faults.conftest import Command, as_csv, as_json
+from tests.faults.conftest import Command
+from tests.faults.reading import as_csv, as_json, numbers
 from tests.integration.api.conftest import Floor
 from tests.support import Terminal, accepted
 
@@ -121,22 +121,6 @@ READS = (
     ("rules", "settle", "30/2003", "17", "straight:17=10000000000000", "red=0.01"),
 )
 """The commands that print JSON."""
-
-COUNTS = {"rounds", "bets", "events", "rows", "seconds", "assumptions", "version", "sequence", "seat", "line", "numbers"}
-COUNTS |= {"waiting", "count"}
-"""Keys under which JSON may hold numbers: counts, the numbers of a game, and how long something took."""
-
-
-def numbers(value: Any, under: str = "") -> Iterator[str]:
-    """Every number of a document that is no count, as key and value."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from numbers(inner, key if under not in COUNTS else under)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from numbers(inner, under)
-    elif isinstance(value, int | float) and not isinstance(value, bool) and under not in COUNTS:
-        yield f"{under}: {value}"
 
 
 def documents(floor: Floor, command: Command, at_least: str) -> Iterator[tuple[str, str]]:

@@ -84,6 +84,30 @@ def test_an_unreachable_server_is_refused_without_the_password(closed_port: int,
     assert SECRET not in refused.value.render()
 
 
+def test_a_missing_database_is_refused_with_the_way_to_make_it(bare_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = conninfo.conninfo_to_dict(bare_dsn)
+    monkeypatch.setenv("LEDGER_DSN", conninfo.make_conninfo(bare_dsn, dbname="the house"))
+    with pytest.raises(Refusal, match="LGR-0501") as refused, server.server():
+        pytest.fail("there is no such database")
+    where = f"-h {parts['host']} -p {parts['port']} -U {parts['user']}"
+    assert refused.value.help == f"create it: createdb {where} 'the house', then: roundledger db init"
+
+
+@pytest.mark.parametrize(
+    ("reason", "helped"),
+    [
+        ('FATAL:  role "cage" does not exist', "createuser -h db.example cage"),
+        ('FATAL:  password authentication failed for user "cage"', "PGPASSFILE"),
+        ("fe_sendauth: no password supplied", "PGPASSFILE"),
+        ("connection refused", "start that server"),
+    ],
+)
+def test_the_help_fits_the_reason(reason: str, helped: str) -> None:
+    refusal = server.unreachable(f"host=db.example user=cage password={SECRET}", psycopg.OperationalError(reason))
+    assert helped in (refusal.help or "")
+    assert SECRET not in refusal.render()
+
+
 def test_a_silent_server_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("LEDGER_DSN", f"host=127.0.0.1 port={silent.getsockname()[1]} password={SECRET} connect_timeout=2")

@@ -289,6 +289,16 @@ def test_without_keys_the_service_stays_on_this_machine(host: str) -> None:
     assert caught.value.code == "LGR-0712"
 
 
+def test_an_id_that_was_rejected_for_its_shape_stays_rejected(floor: Floor) -> None:
+    floor.accepted(floor.open())
+    bad = floor.bet(stake=100)
+    mended = {**bad, "data": {**bad["data"], "stake": "100"}}
+    assert floor.refused(bad) == "LGR-0104"
+    assert floor.refused(bad) == "LGR-0104"
+    assert floor.refused(mended) == "LGR-0301"
+    floor.accepted(floor.bet(stake="100"))
+
+
 def test_two_services_on_one_database_tell_one_story(floor: Floor, dsn: str) -> None:
     """A table has one writer at a time, and takes turns: a terminal that meets the other one sends again."""
     with serving(dsn) as second:

@@ -49,6 +49,8 @@ def test_the_table_report_equals_one_computed_from_the_raw_events(day: str, whic
             assert Fraction(total.theoretical_win_exact) == sum(Fraction(line.theoretical_win_exact) for line in lines)
         assert {total.currency for total in report.totals} == {line.currency for line in report.lines}
         assert report.notes == sorted({line.applied for line in report.lines if line.applied})
+        if which is None:
+            assert queries.applied(conn) == report.notes != []
         assert report.position == str(queries.positions(conn)[1].position)
 
 

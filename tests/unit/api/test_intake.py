@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ledger.api import intake
 from ledger.errors import Refusal
-from ledger.reports import CloseBetting, OpenRound, PlaceBet, RecordOutcome, Report, Verdict
+from ledger.reports import CloseBetting, Malformed, OpenRound, PlaceBet, RecordOutcome, Report, Verdict
 from tests.unit.api.events import EVENT, ROUND, bet, event, raw_bet
 
 NOT_STRINGS = (
@@ -41,7 +41,9 @@ def report(body: Any) -> Report:
 
 def refusal(body: Any) -> Refusal:
     (item,) = read(body)
-    assert isinstance(item, Verdict)
+    if isinstance(item, Report):
+        assert isinstance(item.body, Malformed)
+        return item.body.refusal
     assert item.status == "rejected"
     assert item.positions == ()
     assert item.refusal is not None
@@ -257,9 +259,19 @@ def test_an_item_that_is_no_object_is_refused_by_itself(item: object) -> None:
 def test_b23_only_the_bad_item_carries_the_error() -> None:
     bad = bet(stake=1)
     items = read([event(), bad, event()])
-    assert [type(item) for item in items] == [Report, Verdict, Report]
-    assert isinstance(items[1], Verdict)
+    assert [isinstance(item, Report) and isinstance(item.body, Malformed) for item in items] == [False, True, False]
+    assert isinstance(items[1], Report)
     assert (items[1].event_id, items[1].round) == (UUID(bad["id"]), ROUND)
+
+
+def test_malformed_data_have_a_fingerprint_of_their_own() -> None:
+    """So that a second try gets the first refusal, and a mended body under the same id is told that the id was used."""
+    bad = bet(stake=1)
+    first, again, other = (read(item)[0] for item in (bad, bad, bet(stake=2)))
+    assert isinstance(first, Report)
+    assert isinstance(again, Report)
+    assert isinstance(other, Report)
+    assert first.fingerprint == again.fingerprint != other.fingerprint
 
 
 @pytest.mark.parametrize(
@@ -387,9 +399,10 @@ def test_whatever_is_sent_the_answer_is_a_report_or_a_refusal(data: dict[str, An
     items = read(json.dumps(sent))
     assert isinstance(items[-1], Report)
     for found in items:
-        if isinstance(found, Verdict):
-            assert found.refusal is not None
-            for text in (found.refusal.detail, found.refusal.field, found.refusal.value, found.refusal.help):
+        said = found.body.refusal if isinstance(found, Report) and isinstance(found.body, Malformed) else None
+        said = found.refusal if isinstance(found, Verdict) else said
+        if said is not None:
+            for text in (said.detail, said.field, said.value, said.help):
                 (text or "").encode()
 
 

@@ -150,6 +150,14 @@ def test_two_regulations_in_effect_at_once_are_refused(tmp_path: Path) -> None:
     assert "in effect at once" in refused.detail
 
 
+def test_a_file_that_is_not_utf_8_is_refused_on_its_line(tmp_path: Path) -> None:
+    text = TEXTS[ROULETTE]
+    (tmp_path / "30.toml").write_bytes(text.replace("médio", "m\0dio").encode().replace(b"m\0dio", "médio".encode("latin-1")))
+    refused = refusal(lambda: load_folder(tmp_path), "LGR-0407")
+    line = text[: text.index("médio")].count("\n") + 1
+    assert refused.detail == f"{tmp_path / '30.toml'}:{line}: the byte 0xe9 is not UTF-8"
+
+
 def test_an_order_that_stands_in_two_files_is_refused(tmp_path: Path) -> None:
     for name in ("a.toml", "b.toml"):
         (tmp_path / name).write_text(TEXTS[FANTAN], encoding="utf-8")

@@ -40,7 +40,7 @@ def test_a_winning_straight_line_by_line() -> None:
 def test_a_commission_and_every_rounding() -> None:
     lines = explained(FANTAN, "24", "sshong:124=100", unit=100).lines()
     assert lines[0] == "bet: sshong:124, stake 100: won, net prize 0, returned 100 (amounts in minor units)"
-    assert lines[1].endswith("20/2004, pages not in sources")
+    assert lines[1].endswith("20/2004 (the issue inferred), pages not in sources")
     assert lines[2] == "applied: in effect from 2004-05-18, no repeal known"
     assert lines[3] == "outcome: 24 buttons, 4 (written '24')"
     assert "zh 三門 (unofficial: from public rule pages" in lines[4]
@@ -77,6 +77,18 @@ def test_dozens_are_explained_by_their_own_item_and_term() -> None:
 
 def test_inferred_dates_are_marked() -> None:
     assert explained(ROULETTE, "1", "odd").lines()[2] == "applied: in effect 2003-01-31 to 2004-05-17, the last day inferred"
+
+
+def test_the_gazette_is_named_with_pages_and_what_is_inferred_of_it() -> None:
+    issue = "Boletim Oficial de Macau, I Série,"
+    gazettes = {
+        "30/2003": f"{issue} 6/2003, pages 109-111",
+        "31/2003": f"{issue} 6/2003, pages from 111",
+        "58/2004": f"{issue} 20/2004 (the issue inferred), pages not in sources",
+        "53/2010": f"{issue} 10/2010, pages from 125",
+    }
+    for law, outcome, bet in ((ROULETTE, "1", "odd"), (CUSSEC, "1-1-2", "small"), (FANTAN, "1", "fan:1"), (CRAPS, "7", "pass")):
+        assert explained(law, outcome, bet).lines()[1].endswith(gazettes[law.order])
 
 
 def test_craps_tells_the_throws() -> None:

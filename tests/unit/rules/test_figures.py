@@ -7,8 +7,10 @@ from itertools import combinations
 
 import pytest
 
-from ledger.rules import Regulation, Wager, analyse, settle
+from ledger.rules import Analysis, Regulation, Wager, analyse, analyse_by_point, settle
 from tests.unit.rules.helpers import CRAPS, CUSSEC, FANTAN, ROULETTE, UNVERIFIED
+
+NEVER = Fraction(0)
 
 ALWAYS = CRAPS.with_unverified(field_twelve="3", commission_taken="always")
 
@@ -113,6 +115,38 @@ def test_every_spot_stands_in_a_row() -> None:
         assert {spot.text for spot in law.spots()} <= stated
 
 
+@pytest.mark.parametrize(
+    ("point", "win", "odds"), [(4, "1/3", "2"), (5, "2/5", "3/2"), (6, "5/11", "6/5"), (8, "5/11", "6/5"), (9, "2/5", "3/2"),
+    (10, "1/3", "2")])  # fmt: skip
+def test_figures_from_a_point_on(point: int, win: str, odds: str) -> None:
+    """Odds are true: their variance is what they pay. The line from a point on wins as often, at even money."""
+    chance, pays = Fraction(win), Fraction(odds)
+    assert analyse_by_point(CRAPS.spot("pass_odds"))[point] == Analysis(chance, NEVER, NEVER, pays)
+    line = analyse_by_point(CRAPS.spot("pass"))[point]
+    assert line == Analysis(chance, NEVER, 1 - 2 * chance, 1 - (1 - 2 * chance) ** 2)
+    against = analyse_by_point(UNVERIFIED.spot("dont_pass"))[point]
+    assert (against.win, against.push, against.edge) == (1 - chance, NEVER, 2 * chance - 1)
+    travelled = analyse_by_point(UNVERIFIED.spot_in_play(f"come:{point}"))
+    assert set(travelled.values()) == {line}
+    assert list(travelled) == [0, 4, 5, 6, 8, 9, 10]
+
+
+def test_figures_before_a_point_are_those_of_the_bet() -> None:
+    for text in ("pass", "dont_pass", "place:6", "hard:8", "field", "lay:4"):
+        assert analyse_by_point(UNVERIFIED.spot(text))[0] == analyse(UNVERIFIED.spot(text))
+    assert analyse_by_point(UNVERIFIED.spot("come"))[4] == analyse(UNVERIFIED.spot("come"))
+
+
+def test_any_run_of_three_rows_is_worth_the_same_as_nine_numbers() -> None:
+    runs = [range(first, first + 9) for first in range(1, 29, 3)]
+    spots = [spot for spot in ROULETTE.with_nine_number_sets(runs).spots() if spot.chance.code == "sector9"]
+    assert len(spots) == 10
+    for spot in spots:
+        figures = analyse(spot)
+        assert (figures.win, figures.push, figures.edge) == (Fraction(9, 37), NEVER, Fraction(1, 37))
+        assert f"{float(figures.variance):.6f}" == "2.945215"
+
+
 def test_edges_with_ties_ignored() -> None:
     assert analyse(FANTAN.spot("nim:1/2")).edge_resolved == Fraction(1, 30)
     assert analyse(FANTAN.spot("nga:12/3")).edge_resolved == Fraction(1, 60)
@@ -122,6 +156,7 @@ def test_edges_with_ties_ignored() -> None:
 
 
 def test_rejected_readings_are_not_ours() -> None:
+    assert all(spot.edge == Fraction(1, 37) for spot in ROULETTE.spots())  # 19/37 would be a 0-1 split that loses on 0
     assert all(ROULETTE.spot(code).edge != Fraction(1, 74) for code in ("even", "odd", "low", "high", "red", "black"))
     assert not any(0 in spot.numbers for spot in ROULETTE.spots() if spot.text != "straight:0")
     assert CUSSEC.spot("total:6").edge != Fraction(3, 8) != CUSSEC.spot("total:15").edge
@@ -141,9 +176,27 @@ def test_pass_with_odds_per_average_total_bet(multiple: dict[int, int], edge: st
 
 
 @pytest.mark.parametrize(
-    ("spot", "edge"),
-    [("fan:1", "3/80"), ("nim:1/2", "1/40"), ("kuoc:12", "1/40"), ("nga:12/3", "3/200"), ("sshong:123", "7/400")],
+    ("chance", "count", "win", "push", "edge", "resolved", "variance"),
+    [
+        ("fan", 4, "1/4", "0", "3/80", "3/80", "2.779219"),
+        ("nim", 12, "1/4", "1/4", "1/40", "1/30", "1.401875"),
+        ("kuoc", 6, "1/2", "0", "1/40", "1/40", "0.950625"),
+        ("nga", 12, "1/2", "1/4", "3/200", "1/50", "0.360225"),
+        ("sshong", 4, "3/4", "0", "7/400", "7/400", "0.321769"),
+    ],
 )
-def test_edges_at_a_stake_of_100_with_the_net_prize_floored(spot: str, edge: str) -> None:
-    gains = [settle(FANTAN, each, [Wager(1, FANTAN.spot(spot), 100)])[0].net for each in FANTAN.outcomes()]
-    assert -Fraction(sum(gains), 400) == Fraction(edge)
+def test_figures_at_a_stake_of_100_with_the_net_prize_floored(
+    chance: str, count: int, win: str, push: str, edge: str, resolved: str, variance: str
+) -> None:
+    spots = [spot for spot in FANTAN.spots() if spot.chance.code == chance]
+    assert len(spots) == count
+    for spot in spots:
+        settled = [settle(FANTAN, each, [Wager(1, spot, 100)])[0] for each in FANTAN.outcomes()]
+        results = [each.result for each in settled]
+        gains = [Fraction(each.net, 100) for each in settled]
+        mean = sum(gains) / 4
+        assert Fraction(results.count("won"), 4) == Fraction(win)
+        assert Fraction(results.count("push"), 4) == Fraction(push)
+        assert -mean == Fraction(edge)
+        assert -mean / (1 - Fraction(push)) == Fraction(resolved)
+        assert f"{float(sum(gain**2 for gain in gains) / 4 - mean**2):.6f}" == variance
