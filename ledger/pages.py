@@ -139,7 +139,8 @@ PAGES: dict[str, str] = {
         "The service could not listen on this host and port, mostly because another process does. Choose another --port."
     ),
     "LGR-0712": (
-        "Requests are not signed yet, so the service listens on this machine's loopback address only, unless told otherwise."
+        "Requests are not signed yet, so the service listens on this machine's loopback address only. `roundledger serve "
+        "--beyond-loopback` lets others in."
     ),
 }
 """Code → what a person should know beyond its title."""
