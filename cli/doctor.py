@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.output import Form, Progress, emit_json, examples, visible
+from cli.options import Form, examples
+from cli.output import emit_json, visible
+from cli.progress import Progress
 from cli.session import database
 
 if TYPE_CHECKING:
