@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from random import getrandbits
 from uuid import UUID
+
+import msgspec
 
 from ledger.events import BetPlaced, BettingClosed, OutcomeRecorded, RoundOpened
 from ledger.property import OptIn, Property, Table
@@ -36,6 +39,24 @@ _TYPES = {
 }
 _BET = PlaceBet(player="P-1001", spot="straight:17", stake=str(STAKE), currency="MOP", seat=3)
 _BETS = [PlaceBet(player=f"P-{1001 + n}", spot=spot, stake=str(STAKE), currency="MOP", seat=n) for n, spot in enumerate(SPOTS)]
+
+
+def cloud_events(reports: Sequence[Report]) -> bytes:
+    """The body in which a terminal posts them."""
+    return msgspec.json.encode(
+        [
+            {
+                "specversion": "1.0",
+                "id": report.event_id,
+                "source": f"/terminals/{report.terminal}",
+                "type": report.type,
+                "subject": report.round,
+                "time": report.occurred_at,
+                "data": report.body,
+            }
+            for report in reports
+        ]
+    )
 
 
 def uuid7() -> UUID:
