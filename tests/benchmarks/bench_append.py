@@ -1,19 +1,17 @@
-"""The append beside plain SQL and beside the stock library, on one server in one run; with --check, held to its bars.
+"""The append beside plain SQL and beside the stock library, on one server in one run; --check holds it to its bars.
 
 A server of its own with all its durability, on a disk. In every round the legs of a row are run in turn, each after a checkpoint,
 and in the opposite order of the round before; a ratio is of two legs of one round. At the end: what was acknowledged is what is
-stored, a reader that followed all the while missed nothing, money sums to zero. How to read the table is told in
+stored, a reader that followed all the while missed nothing, money sums to zero. How the table is read is told in
 docs/explanation/reading-the-benchmarks.md.
 """
 
 from __future__ import annotations
 
-import argparse
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
 from statistics import median
 
 import psycopg
@@ -30,7 +28,7 @@ from tests.benchmarks.follower import Follower, Seen
 from tests.benchmarks.ground import Ground, ground
 from tests.benchmarks.library import Library, TableRound, environment
 from tests.benchmarks.play import EVENTS_OF_A_ROUND, HOUSE, STAKE, Terminal
-from tests.benchmarks.sheet import Row, Sheet
+from tests.benchmarks.sheet import Row, Sheet, asked
 
 PLAYERS = 8
 
@@ -249,7 +247,7 @@ ROWS = (Bench.single, Bench.eight, Bench.slow_flush, Bench.whole_rounds, Bench.s
 
 
 def main(argv: Sequence[str]) -> int:
-    options = _options(argv)
+    options = asked("append", __doc__, [row.__name__ for row in ROWS], argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the server and its files go as well
     with ground(options.dir) as stands, Follower(stands.dsn) as follower:
         print(stands.describe(), flush=True)
@@ -264,20 +262,6 @@ def main(argv: Sequence[str]) -> int:
     bench.sheet.show()
     print()
     return bench.sheet.conclude(check=options.check)
-
-
-def _options(argv: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="dev.py bench append", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--short", action="store_true", help="a form of some seconds, whose figures say little")
-    parser.add_argument("--check", action="store_true", help="exit code 1 where a must is missed")
-    parser.add_argument("--rounds", type=int, help="rounds of each row; 4")
-    parser.add_argument("--seconds", type=float, help="seconds of each leg; 5, or 0.15 with --short")
-    parser.add_argument("--only", default="", help=f"some rows: {', '.join(row.__name__ for row in ROWS)}")
-    parser.add_argument("--dir", type=Path, help="where the server's files go; not in memory")
-    options = parser.parse_args(argv)
-    options.rounds = options.rounds or 4
-    options.seconds = options.seconds or (0.15 if options.short else 5.0)
-    return options
 
 
 def _verify(bench: Bench, seen: Seen) -> None:

@@ -37,8 +37,9 @@ _TYPES = {
     CloseBetting: type_of(BettingClosed),
     RecordOutcome: type_of(OutcomeRecorded),
 }
-_BET = PlaceBet(player="P-1001", spot="straight:17", stake=str(STAKE), currency="MOP", seat=3)
-_BETS = [PlaceBet(player=f"P-{1001 + n}", spot=spot, stake=str(STAKE), currency="MOP", seat=n) for n, spot in enumerate(SPOTS)]
+_BETS = [
+    PlaceBet(player=f"P-{1001 + n}", spot=spot, stake=str(STAKE), currency="MOP", seat=n + 1) for n, spot in enumerate(SPOTS)
+]
 
 
 def cloud_events(reports: Sequence[Report]) -> bytes:
@@ -90,9 +91,9 @@ class Terminal:
         self.round = uuid7()
         return self.report(OpenRound(table=self.table, game="roulette"))
 
-    def bet(self) -> Report:
-        """The one bet of the rows of single events; it wins if the outcome is 17."""
-        return self.report(_BET)
+    def bet(self, n: int = 0) -> Report:
+        """The n-th of the bets of a whole round, over and over. The first wins if the outcome is 17."""
+        return self.report(_BETS[n % len(_BETS)])
 
     def end(self, outcome: str = "0") -> list[Report]:
         """The close of betting and the outcome."""
