@@ -129,7 +129,10 @@ def main(argv: list[str]) -> int:
         for mutant in tally.unlisted:
             print(f"survived, and is not listed: {mutant}")
         print(f"{what}: {tally}, {len(tally.survivors) - len(tally.unlisted)} survivors listed with a reason")
-    print("canary: a run with tests that assert nothing " + ("fails, as it must" if unplugged else "HOLDS: the proof proves nothing"))
+    print(
+        "canary: a run with tests that assert nothing "
+        + ("fails, as it must" if unplugged else "HOLDS: the proof proves nothing")
+    )
     # Of a sample, the rate says little; that nothing unknown survives says all.
     least = 0 if arguments.short or arguments.texts else LEAST_KILLED
     held = unplugged and all(_holds(tally, least) for tally in tallies.values())
@@ -143,9 +146,7 @@ def _holds(tally: Tally, least: float) -> bool:
     return tally.enough(least) and not tally.unlisted
 
 
-def _try(
-    court: Court, what: str, mutants: Sequence[Mutant], jobs: int, reasons: dict[Key, str], memory: Memory | None
-) -> Tally:
+def _try(court: Court, what: str, mutants: Sequence[Mutant], jobs: int, reasons: dict[Key, str], memory: Memory | None) -> Tally:
     tally = Tally(reasons)
     known, left = memory.split(mutants) if memory else ([], list(mutants))
     for trial in known:

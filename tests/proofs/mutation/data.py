@@ -19,7 +19,16 @@ from tests.proofs.mutation.mutants import ROOT, Mutant
 Path: TypeAlias = tuple[str | int, ...]
 
 FILES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "seeds/regulations").glob("*.toml"))
-OTHER = {"stand": "carry", "carry": "stand", "prize": "stake", "stake": "prize", "wins": "always", "off": "on", "pt": "zh", "zh": "pt"}
+OTHER = {
+    "stand": "carry",
+    "carry": "stand",
+    "prize": "stake",
+    "stake": "prize",
+    "wins": "always",
+    "off": "on",
+    "pt": "zh",
+    "zh": "pt",
+}
 OWN_WORDS = {"rule", "cause", "consequence", "assumed", "inferred", "unofficial"}
 
 
