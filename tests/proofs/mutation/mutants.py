@@ -6,6 +6,7 @@ A mutant is a whole text that takes the place of a file while the tests run. It 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +34,10 @@ class Mutant(NamedTuple):
     @property
     def key(self) -> tuple[str, str, str, str]:
         return self.file, self.where, self.was, self.now
+
+    @property
+    def digest(self) -> str:
+        return sha256(f"{self.file}\n{self.text}".encode()).hexdigest()[:24]
 
     def __str__(self) -> str:
         return f"{self.file}, {self.where}:\n    - {indented(self.was)}\n    + {indented(self.now)}"
