@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from cli.output import Column, Form, Report, Sheet, emit, examples, output_options, say
+from cli.options import Form, examples, output_options
+from cli.output import Column, Report, Sheet, emit, say
 from cli.regulations import Unverified, alike, named, notes, offered, percent, pick, unverified_options
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.output import examples, say
+from cli.options import examples
+from cli.output import say
 from cli.regulations import NOT_IN_SOURCES, Unverified, inferred, offered, percent, pick, unverified_options, worth
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import click
 
 from cli.check import check
 from cli.game_page import page
-from cli.output import Column, Form, Report, Sheet, emit, examples, output_options
+from cli.options import Form, examples, output_options
+from cli.output import Column, Report, Sheet, emit
 from cli.regulations import (
     ASSUMPTIONS,
     Unverified,
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
 REGULATIONS = (
     Column("regulation", "regulation"),
     Column("game", "game"),
-    Column("dated", "dated"),
-    Column("published", "published"),
-    Column("in_force_from", "in force from"),
+    Column("dated", "dated", below=2),
+    Column("published", "published", below=2),
+    Column("in_force_from", "in force from", below=1),
     Column("effective_from", "effect from"),
     Column("effective_to", "effect to"),
     Column("revoked_by", "revoked by"),
@@ -48,15 +49,15 @@ REGULATIONS = (
 CHANCES = (
     Column("regulation", "regulation", drawn=False),
     Column("chance", "chance"),
-    Column("pt", "pt"),
-    Column("zh", "zh"),
-    Column("en", "en"),
+    Column("pt", "pt", below=3),
+    Column("zh", "zh", below=3),
+    Column("en", "en", below=3),
     Column("bets", "bets", "number"),
     Column("odds", "odds to one", "number"),
-    Column("article", "article"),
+    Column("article", "article", below=1),
     Column("edge", "house edge", "number"),
     Column("percent", "%", "number"),
-    Column("assumed", "assumed"),
+    Column("assumed", "assumed", below=2),
     Column("rule", "rule", drawn=False),
 )
 EDGES = (
@@ -66,17 +67,17 @@ EDGES = (
     Column("bets", "bets", "number"),
     Column("edge", "house edge", "number"),
     Column("percent", "%", "number"),
-    Column("edge_resolved", "ties ignored", "number"),
-    Column("win", "probability of winning", "number"),
-    Column("push", "of a tie", "number"),
+    Column("edge_resolved", "ties ignored", "number", below=3),
+    Column("win", "wins", "number", below=1),
+    Column("push", "ties", "number", below=1),
     Column("variance", "variance", "number", drawn=False),
-    Column("article", "article"),
+    Column("article", "article", below=2),
 )
 VOIDS = (
     Column("void", "void"),
     Column("article", "article"),
-    Column("pt", "pt"),
-    Column("zh", "zh"),
+    Column("pt", "pt", below=1),
+    Column("zh", "zh", below=1),
     Column("disposition", "stakes"),
     Column("cause", "cause", drawn=False),
     Column("consequence", "consequence", drawn=False),

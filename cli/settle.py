@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.output import Column, Form, Report, Sheet, emit, emit_json, examples, output_options
+from cli.options import Form, examples, output_options
+from cli.output import Column, Report, Sheet, emit, emit_json, emit_lines, say_lines
 from cli.regulations import Unverified, held, notes, unverified_options
 from ledger.errors import Refusal
 
@@ -20,13 +21,13 @@ RESOLUTIONS = (
     Column("stake", "stake", "amount"),
     Column("result", "result"),
     Column("odds", "odds", "number"),
-    Column("prize_exact", "exact prize in minor units", "number", drawn=False),
+    Column("prize_exact", "exact prize", "exact", drawn=False),
     Column("prize", "prize", "amount"),
-    Column("commission", "commission", "amount"),
-    Column("breakage", "breakage", "amount"),
+    Column("commission", "commission", "amount", if_any=True),
+    Column("breakage", "breakage", "amount", if_any=True),
     Column("returned", "returned", "amount"),
     Column("net", "player's net", "amount"),
-    Column("article", "article"),
+    Column("article", "article", below=1),
 )
 
 
@@ -81,10 +82,9 @@ def settle(
     sheet = Sheet(RESOLUTIONS, rows, name="bets", totals=[{"currency": currency, **sums}])
     emit(Report(f"{found.order} · {found.game}: {shown.shown}", [sheet], notes=notes([found], of_bets_off=False)), form)
     if explained:
+        show = emit_lines if form == "table" else say_lines
         for each in resolutions:
-            click.echo(err=form == "csv")
-            for line in explain(found, shown, each, currency=currency, payable_unit=unit).lines():
-                click.echo(line, err=form == "csv")
+            show(["", *explain(found, shown, each, currency=currency, payable_unit=unit).lines()])
 
 
 def _stakes(bets: Iterable[str]) -> list[tuple[int, str, str]]:

@@ -37,6 +37,8 @@ _PROPERTIES = uuid5(_DOCUMENTS, "properties")
 _ROUNDS_KEPT = 4096
 """Rounds kept in memory: many times the tables of a large floor; the least recently used goes first."""
 _TRIES = 4
+_ENVELOPE = frozenset({"specversion", "id", "source", "type", "subject", "time", "sequence", "datacontenttype", "data"})
+"""The attributes of an event beside the fields of its data."""
 
 
 class _Group:
@@ -547,9 +549,14 @@ def _mark(report: Report) -> bytes:
 
 
 def _within(report: Report, refusal: Refusal) -> Refusal:
-    """The refusal of a part of the report, which the rules name as they know it, with its path within the event."""
+    """The refusal with the path of its field within the event; the rules name it as they know it.
+
+    What is no part of the event (a moment that was looked up, an opt-in) is told by the detail alone.
+    """
     if refusal.field in report.body.__struct_fields__:
         refusal.field = f"data.{refusal.field}"
+    elif refusal.field is not None and not refusal.field.startswith("data.") and refusal.field not in _ENVELOPE:
+        refusal.field = None
     return refusal
 
 

@@ -67,8 +67,6 @@ class Leases:
             refusal = Refusal(
                 "LGR-0521",
                 f"table {table} is being written by {held[0] if held else 'another process'}",
-                field="data.table",
-                value=table,
                 help=f"post to that service; it gives the table back {self._idle:g} s after its last event, or when it ends",
             )
             self._refused[table] = now + _ASK_AGAIN, refusal

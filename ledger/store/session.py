@@ -19,8 +19,6 @@ from uuid import UUID
 import psycopg
 from psycopg import pq
 
-_int4 = struct.Struct("!i").pack
-_NULL = _int4(-1)
 _BINARY = 1
 _DONE = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
 
@@ -86,6 +84,13 @@ _OID = {name: psycopg.postgres.types[name].oid for name in ("int2", "int8", "uui
 
 int2 = struct.Struct("!h").pack
 int8 = struct.Struct("!q").pack
+_int4 = struct.Struct("!i").pack
+_int2_element = struct.Struct("!ih").pack
+_int8_element = struct.Struct("!iq").pack
+_head = struct.Struct("!iiiii").pack
+_head_of_none = struct.Struct("!iii").pack
+_NULL = _int4(-1)
+_OF_16 = _int4(16)
 
 
 def int8_of(value: bytes | None) -> int:
@@ -101,27 +106,27 @@ def int8s_of(value: bytes | None) -> list[int]:
 
 
 def int2s(values: Iterable[int | None]) -> bytes:
-    return _array(_OID["int2"], [None if value is None else int2(value) for value in values])
+    return _array("int2", [_NULL if value is None else _int2_element(2, value) for value in values])
 
 
 def int8s(values: Iterable[int | None]) -> bytes:
-    return _array(_OID["int8"], [None if value is None else int8(value) for value in values])
+    return _array("int8", [_NULL if value is None else _int8_element(8, value) for value in values])
 
 
 def uuids(values: Iterable[UUID | None]) -> bytes:
-    return _array(_OID["uuid"], [None if value is None else value.bytes for value in values])
+    return _array("uuid", [_NULL if value is None else _OF_16 + value.bytes for value in values])
 
 
 def texts(values: Iterable[str]) -> bytes:
-    return _array(_OID["text"], [value.encode() for value in values])
+    return byteas([value.encode() for value in values], "text")
 
 
-def byteas(values: Iterable[bytes | None]) -> bytes:
-    return _array(_OID["bytea"], list(values))
+def byteas(values: Iterable[bytes | None], type: str = "bytea") -> bytes:
+    return _array(type, [_NULL if value is None else _int4(len(value)) + value for value in values])
 
 
-def _array(oid: int, values: Sequence[bytes | None]) -> bytes:
-    if not values:
-        return struct.pack("!iii", 0, 0, oid)
-    parts = [_NULL if value is None else _int4(len(value)) + value for value in values]
-    return struct.pack("!iiiii", 1, _NULL in parts, oid, len(values), 1) + b"".join(parts)
+def _array(type: str, elements: Sequence[bytes]) -> bytes:
+    """Elements come with their length before them."""
+    if not elements:
+        return _head_of_none(0, 0, _OID[type])
+    return _head(1, _NULL in elements, _OID[type], len(elements), 1) + b"".join(elements)

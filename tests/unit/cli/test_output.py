@@ -13,7 +13,9 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from cli.output import Column, Form, Progress, Report, Sheet, as_csv, as_json, emit, visible
+from cli.options import Form
+from cli.output import Column, Report, Sheet, as_csv, as_json, emit, visible
+from cli.progress import Progress
 
 COLUMNS = (
     Column("table", "table"),
