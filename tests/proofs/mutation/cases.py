@@ -1,6 +1,6 @@
 """The tests as a mutant meets them: the ordinary test functions, called one by one, quick ones first.
 
-pytest would take longer to start than most mutants live. What it does for these tests is little: parameters and a folder.
+pytest would take longer to start than most mutants live. What it does for these tests is little: parameters, and two fixtures.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 MODULES = sorted(
@@ -48,7 +51,7 @@ def cases(modules: Iterable[str]) -> Iterator[Case]:
         for function in _functions(module):
             if function.__name__ not in BLIND:
                 for index, arguments in enumerate(_parameters(function)):
-                    yield Case(f"{name}:{function.__name__}[{index}]", _Call(function, arguments))
+                    yield Case(f"{name}:{function.__name__}[{index}]", _Call(function, arguments).run)
 
 
 def first_to_fail(modules: Iterable[str], order: dict[str, float], seconds: dict[str, float]) -> str | None:
@@ -89,12 +92,22 @@ class _Call(NamedTuple):
     function: Callable[..., object]
     arguments: dict[str, Any]
 
-    def __call__(self) -> None:
-        if "tmp_path" in inspect.signature(self.function).parameters:
-            with tempfile.TemporaryDirectory() as folder:
-                self.function(**self.arguments, tmp_path=Path(folder))
-        else:
-            self.function(**self.arguments)
+    def run(self) -> object:
+        wanted = [name for name in inspect.signature(self.function).parameters if name in FIXTURES]
+        with ExitStack() as stack:
+            return self.function(**self.arguments, **{name: stack.enter_context(FIXTURES[name]()) for name in wanted})
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+FIXTURES: dict[str, Callable[[], AbstractContextManager[object]]] = {
+    "tmp_path": _folder,
+    "monkeypatch": pytest.MonkeyPatch.context,
+}
 
 
 def _functions(module: ModuleType) -> list[Callable[..., object]]:

@@ -6,7 +6,7 @@ A mutant is a whole text that takes the place of a file while the tests run. It 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from os.path import commonprefix
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +34,10 @@ class Mutant(NamedTuple):
     @property
     def key(self) -> tuple[str, str, str, str]:
         return self.file, self.where, self.was, self.now
+
+    @property
+    def digest(self) -> str:
+        return sha256(f"{self.file}\n{self.text}".encode()).hexdigest()[:24]
 
     def __str__(self) -> str:
         return f"{self.file}, {self.where}:\n    - {indented(self.was)}\n    + {indented(self.now)}"
@@ -65,10 +69,16 @@ def of_source(file: str, source: str) -> Iterator[Mutant]:
 def changed(old: str, new: str) -> tuple[str, str]:
     """The lines that differ, without their indentation."""
     before, after = ([" ".join(line.split()) for line in text.splitlines()] for text in (old, new))
-    first = len(commonprefix([before, after]))
-    same = len(commonprefix([before[first:][::-1], after[first:][::-1]]))
+    first = _alike(before, after)
+    same = _alike(before[first:][::-1], after[first:][::-1])
     was, now = ("\n".join(lines[first : len(lines) - same]) for lines in (before, after))
     return was, now
+
+
+def _alike(one: list[str], other: list[str]) -> int:
+    """How many lines the two have in common before they part."""
+    shorter = min(len(one), len(other))
+    return next((place for place in range(shorter) if one[place] != other[place]), shorter)
 
 
 def negate(node: cst.If | cst.While | cst.CompIf) -> Iterable[cst.CSTNode]:

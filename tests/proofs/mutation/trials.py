@@ -14,6 +14,7 @@ import resource
 import selectors
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -47,6 +48,13 @@ class Court:
         if "taken" not in answer:
             raise ValueError(f"the tests fail without any mutant: {answer.get('failed', 'on import, or out of time')}")
         self._taken: dict[str, float] = answer["taken"]
+
+    def without(self, module: str) -> Court:
+        """The same court, but for the tests of a module."""
+        other = copy(self)
+        other.modules = [each for each in self.modules if each != module]
+        other._killers = {}
+        return other
 
     @property
     def size(self) -> int:
@@ -142,10 +150,10 @@ def _prepare(mutant: Mutant | None) -> None:
     if mutant is None:
         return
     if mutant.file.endswith(".toml"):
-        from ledger.rules import loader
+        from ledger.rules import Regulation, loader
 
         original, load = (ROOT / mutant.file).read_text(encoding="utf-8"), loader.load
-        loader.load = lambda text, name: loader.Regulation(json.loads(mutant.text)) if text == original else load(text, name)
+        loader.load = lambda text, name: Regulation(json.loads(mutant.text)) if text == original else load(text, name)
     else:
         compile(mutant.text, mutant.file, "exec")
         sys.meta_path.insert(0, _Finder(mutant))

@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 import seeds
-from ledger import money
+from ledger import money, rules
 from ledger.errors import Refusal
 from ledger.rules import (
     COME_OUT,
+    Explanation,
     Exposure,
     Regulation,
     State,
@@ -100,13 +101,12 @@ def as_json(name: str, outcome: str, bet: str, options: dict[str, Any]) -> str:
     return json.dumps(_explanation(name, outcome, bet, options).to_json(), indent=1, ensure_ascii=False)
 
 
-def _explanation(name: str, outcome: str, bet: str, options: dict[str, Any]) -> Any:
+def _explanation(name: str, outcome: str, bet: str, options: dict[str, Any]) -> Explanation:
+    """`options` are those of `explain`, the state by its point."""
     shown = law(name).outcome(outcome)
-    point = options.pop("state", None)
-    unit = options.get("payable_unit", 1)
-    given = {} if point is None else {"state": state_at(point)}
-    [resolution] = settle(law(name), shown, wagers(law(name), bet), payable_unit=unit, **given)
-    return explain(law(name), shown, resolution, **options, **given)
+    state = state_at(options["state"]) if "state" in options else None
+    [resolution] = settle(law(name), shown, wagers(law(name), bet), payable_unit=options.get("payable_unit", 1), state=state)
+    return explain(law(name), shown, resolution, **(options | {"state": state or COME_OUT}))
 
 
 def counted(name: str, spot: str, stake: Any) -> str:
@@ -138,6 +138,10 @@ KINDS: dict[str, Callable[..., object]] = {
     "sets": lambda sets: law("30/2003").with_nine_number_sets(sets),
     "unverified": lambda name, options: law(name).with_unverified(**options),
     "minor": lambda value: money.parse_minor(value, field="stake"),
+    "amounts": lambda text: (money.parse_minor(text), money.parse_plain(text, "MOP")),
+    "plain_amount": lambda text: money.parse_plain(text, "MOP"),
+    "unit": money.verify_unit,
+    "by_point": lambda name, spot: rules.analyse_by_point(law(name).spot(spot)),
     "plain": lambda value, currency: money.parse_plain(value, currency, field="stake"),
     "signed": lambda value, currency: money.parse_plain(value, currency, positive=False),
     "currency": money.minor_digits,
