@@ -289,7 +289,8 @@ class Runner:
             self._awake.clear()
             upto = tail.final(conn)
             if upto > reached:
-                while not self._stopping.is_set() and catch_up(conn, self._schema, BATCH, upto=upto):
+                # Who passes less than it may has come to the end: nobody asks a second time after a handful of bets.
+                while not self._stopping.is_set() and catch_up(conn, self._schema, BATCH, upto=upto) >= BATCH:
                     pass
                 reached, wait = upto, self._poll
             self._awake.wait(wait)
