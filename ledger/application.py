@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, cast
 from uuid import UUID, uuid5
 
 import psycopg
-from eventsourcing.application import AggregateNotFoundError, Application
+from eventsourcing.application import Application
 from eventsourcing.persistence import InfrastructureFactory, IntegrityError, InterfaceError, Mapper, OperationalError
 from eventsourcing.utils import Environment
 
@@ -29,7 +29,7 @@ from ledger.errors import Refusal
 from ledger.events import DocumentRecorded
 from ledger.property import Property, Table
 from ledger.reports import CloseBetting, Malformed, OpenRound, PlaceBet, RecordOutcome, Report, Verdict
-from ledger.round import Origin, Round, RoundEvent, Terms, project
+from ledger.round import Origin, Round, RoundEvent, Terms
 from ledger.rules import Applied, Regulation, regulation_for
 from ledger.store.lease import Leases
 from ledger.store.mapper import EventMapper
@@ -366,25 +366,27 @@ class Rounds(Application[UUID]):
         return round_
 
     def _load(self, id: UUID) -> Round:
-        try:
-            return self.repository.get(id, projector_func=project)
-        except AggregateNotFoundError:
+        happened = self._recorder.stream(id)
+        if not happened or isinstance(happened[0], DocumentRecorded):  # a document's stream is not a round, whatever its id
             raise Refusal(
                 "LGR-0202",
                 "no round has this id",
                 field="subject",
                 value=str(id),
                 help="open the round first, then send it again",
-            ) from None
+            )
+        round_ = Round(id)
+        round_.fold(happened)
+        return round_
 
     def _catch_up(self, report: Report, group: _Group) -> bool:
         """Reads what other writers have recorded since; True where it changes what is known of the report's round or table."""
         changed = False
         round_ = self._rounds.get(report.round)
         if round_ is not None:
-            newer = list(self.events.get(report.round, gt=round_.version))
+            newer = self._recorder.stream(report.round, after=round_.version)
             changed = bool(newer)
-            project(round_, cast(list[RoundEvent], newer))
+            round_.fold(newer)
         if isinstance(report.body, OpenRound):
             table = report.body.table
             if table not in group.opened:

@@ -9,12 +9,10 @@ on. A batch in which something cannot be folded is halved until that one event i
 
 from __future__ import annotations
 
-import gc
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, Self
 
 import psycopg
@@ -23,6 +21,7 @@ from psycopg import sql
 from ledger.errors import Refusal
 from ledger.events import Event, Recorded
 from ledger.store import codec, log
+from ledger.store.pause import collector_paused
 from projections.tables import PROJECTIONS, Projection
 
 Connection = psycopg.Connection[Any]
@@ -114,7 +113,7 @@ class _Follower:
         if size <= 0:
             return False
         try:
-            with _collector_paused():
+            with collector_paused():
                 more = self._apply(conn, pages, size)
         except (psycopg.OperationalError, psycopg.InterfaceError):
             raise
@@ -159,19 +158,6 @@ class _Pages:
             self._events = log.read(conn, after, size, upto)
             self._asked = after, size, upto
         return self._events
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """No search for reference cycles for the length of a batch: its tens of thousands of new objects have none, and to look
-    through them again and again takes longer than to fold them."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _read(
@@ -303,7 +289,8 @@ class Runner:
             self._awake.clear()
             upto = tail.final(conn)
             if upto > reached:
-                while not self._stopping.is_set() and catch_up(conn, self._schema, BATCH, upto=upto):
+                # Who passes less than it may has come to the end: nobody asks a second time after a handful of bets.
+                while not self._stopping.is_set() and catch_up(conn, self._schema, BATCH, upto=upto) >= BATCH:
                     pass
                 reached, wait = upto, self._poll
             self._awake.wait(wait)
