@@ -175,4 +175,3 @@ def _odds(regulation: Regulation, chance: Chance, decision: Decision) -> tuple[F
         # The stake as bet is what is at risk plus the fee on it; a losing bet has lost both.
         return odds / (1 + fee), fee / (1 + fee)
     return odds, fee
-
