@@ -47,7 +47,8 @@ class Plan:
     epilog=examples(
         "roundledger demo",
         "roundledger demo --seed 7 --rounds 200 --table R01",
-        "roundledger demo --outcomes recorded.csv        columns seq,outcome,table",
+        "printf 'seq,outcome,table\\n1,17,T1\\n2,0,T1\\n' > recorded.csv",
+        "roundledger demo --outcomes recorded.csv        recorded outcomes in place of made-up ones",
         codes="0 played and the replay equal, 1 a difference was found, 2 could not be done.",
     )
 )

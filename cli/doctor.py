@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import Form, examples
-from cli.output import emit_json, visible
+from cli.options import Form, examples, output_options
+from cli.output import emit_json, emit_lines, emit_record, visible
 from cli.progress import Progress
 from cli.session import database
 
@@ -31,9 +31,9 @@ def doctor() -> None:
 )
 @click.option("--seconds", default=3.0, show_default=True, type=click.FloatRange(0.5, 600), help="How long writers write.")
 @click.option("--writers", default=4, show_default=True, type=click.IntRange(2, 64), help="Connections that write at once.")
-@click.option("--json", "form", flag_value="json", default="table", show_default=False, help="Print JSON.")
+@output_options
 def tail(seconds: float, writers: int, form: Form) -> int:
-    """Prove on this database that no reader of the log skips an event.
+    """Prove here that no reader of the log skips an event.
 
     Copies the log's sequence, functions and table into a scratch schema, writes there from several connections with late commits,
     rollbacks and inverted order, reads along by the code that reads the log, and counts. The log itself is not touched; its
@@ -51,9 +51,11 @@ def tail(seconds: float, writers: int, form: Form) -> int:
             found = try_tail(dsn, seconds=seconds, writers=writers, progress=progress.update)
     if form == "json":
         emit_json(_document(stands, found))
+    elif form == "csv":
+        document = _document(stands, found)
+        emit_record({f"{part}_{name}": value for part in document for name, value in document[part].items()}, form)
     else:
-        for line in (*_standing(stands), *_trial(found)):
-            click.echo(line)
+        emit_lines([*_standing(stands), *_trial(found)])
     if not found.holds:
         return 1
     return 0 if found.tried else 2
@@ -88,7 +90,7 @@ def _trial(found: Trial) -> list[str]:
     return [*lines, f"doctor tail: {verdict} ({found.seconds:.1f} s)"]
 
 
-def _document(stands: Standing, found: Trial) -> dict[str, object]:
+def _document(stands: Standing, found: Trial) -> dict[str, dict[str, object]]:
     import msgspec
 
     trial = {**msgspec.to_builtins(found), "holds": found.holds, "tried": found.tried}

@@ -68,9 +68,11 @@ def _paragraph(out: Console, text: str, *, indent: int = 0, style: str = "") -> 
     if indent + cell_len(text) <= out.width:
         out.print(Text(first + text, style=style))
         return
-    lines = Text(text).wrap(out, max(out.width - len(rest), 20))
-    for n, line in enumerate(lines):
-        out.print(Text((rest if n else first) + line.plain.rstrip(), style=style))
+    [begins, *_] = Text(text).wrap(out, max(out.width - len(first), 20))
+    out.print(Text(first + begins.plain.rstrip(), style=style))
+    goes_on = Text(text[len(begins.plain.rstrip()) :].lstrip())
+    for line in goes_on.wrap(out, max(out.width - len(rest), 20)):
+        out.print(Text(rest + line.plain.rstrip(), style=style))
 
 
 def _draw_sheet(out: Console, sheet: Sheet) -> None:

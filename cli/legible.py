@@ -27,7 +27,7 @@ def what_was_missing() -> str | None:
     """What to tell the person, where characters had to be left out; None where none was."""
     if not _missing:
         return None
-    return f"? stands for what {sys.stdout.encoding} cannot show; PYTHONUTF8=1 prints UTF-8"
+    return f"? stands for what {sys.stdout.encoding} cannot show; PYTHONIOENCODING=utf-8 prints it"
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:

@@ -103,7 +103,7 @@ class Program(LazyGroup):
         "roundledger demo                                      play a day and see what comes out",
         "roundledger rules settle 30/2003 17 straight:17=100   what would it pay, by which article",
         "roundledger report tables --csv                       the table report, for a spreadsheet",
-        codes="0 done and equal, 1 a difference was found, 2 could not be done.",
+        codes="0 done and equal, 1 a difference was found, 2 could not be done, 141 nobody read on (as after | head).",
     ),
 )
 @click.version_option(__version__, "-V", "--version", prog_name="roundledger", message="%(prog)s %(version)s")

@@ -64,7 +64,10 @@ def apply(file: Path, form: Form) -> None:
 @property_.command(epilog=examples("roundledger property show", "roundledger property show --json"))
 @output_options
 def show(form: Form) -> None:
-    """Show the properties in force, with the register of every assumption and opt-in that they play by."""
+    """Show the properties in force.
+
+    With the register of every assumption and opt-in that they play by; CSV has their tables.
+    """
     with database() as dsn:
         configs = properties(dsn)
     if form == "json":

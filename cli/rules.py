@@ -87,7 +87,7 @@ _DATES = ("dated", "published", "in_force_from", "effective_from", "effective_to
 
 @click.group()
 def rules() -> None:
-    """The regulations: their chances, what these are worth, what a bet would be paid."""
+    """The regulations: chances, edges, what a bet would be paid."""
 
 
 @rules.command("list", epilog=examples("roundledger rules list", "roundledger rules list --json"))
@@ -115,7 +115,10 @@ def list_(form: Form) -> None:
 @unverified_options
 @output_options
 def show(order: str, unverified: Unverified | None, form: Form) -> None:
-    """Show one regulation: dates, gazette, chances, voids, and everything in it that is assumed."""
+    """Show one regulation: dates, gazette, chances, voids.
+
+    And everything in it that is assumed.
+    """
     found = held(order, unverified)
     dates = found.dates
     facts = {
@@ -152,7 +155,10 @@ def show(order: str, unverified: Unverified | None, form: Form) -> None:
 @unverified_options
 @output_options
 def chances(game: str, unverified: Unverified | None, form: Form) -> None:
-    """List the chances of a game: codes, official terms, odds, articles, exact house edge."""
+    """List the chances of a game with their odds.
+
+    Codes, official terms, odds, articles, and the exact house edge.
+    """
     found = pick(game, unverified)
     rows = [row for each in found for row in chance_rows(each)]
     title = "Chances of " + ", ".join(f"{each.game} by {each.order}" for each in found)
@@ -172,10 +178,10 @@ def chances(game: str, unverified: Unverified | None, form: Form) -> None:
 @unverified_options
 @output_options
 def edge(game: str | None, every: bool, unverified: Unverified | None, form: Form) -> None:
-    """Print the exact house edge of every chance, or of every legal bet, as a fraction of the stake.
+    """Print the exact house edge of every chance.
 
-    It is the mean over all outcomes before any rounding; for craps over all throws, from when the bet is placed. With --all a
-    bet that is worth something else at each point has a line for each.
+    Or of every legal bet; as a fraction of the stake. It is the mean over all outcomes before any rounding; for craps over all
+    throws, from when the bet is placed. With --all a bet that is worth something else at each point has a line for each.
     """
     found = pick(game, unverified)
     rows = [row for each in found for row in (_every_bet(each) if every else _every_chance(each))]
@@ -217,6 +223,7 @@ def _edge_row(spot: Spot, figures: Analysis, named: str, bets: int, point: int =
     epilog=examples(
         "roundledger rules assumptions",
         "roundledger rules assumptions roulette --csv",
+        "roundledger property example > house.toml",
         "roundledger rules assumptions --property house.toml     as this house plays, with its opt-ins",
     )
 )
@@ -231,9 +238,10 @@ def _edge_row(spot: Spot, figures: Analysis, named: str, bets: int, point: int =
 @unverified_options
 @output_options
 def assumptions(game: str | None, house: Path | None, unverified: Unverified | None, form: Form) -> None:
-    """List everything that the sources do not say and is done all the same, and the opt-ins: the register of assumptions.
+    """List what is assumed: the register of assumptions.
 
-    Those in force at the properties of a ledger stand in `roundledger property show`.
+    Everything that the sources do not say and is done all the same, and the opt-ins. Those in force at the properties of a ledger
+    stand in `roundledger property show`.
     """
     from cli.property import opt_in_reasons, read_property
     from ledger.rules import assumptions as register

@@ -58,11 +58,12 @@ def settle(
     unverified: Unverified | None,
     form: Form,
 ) -> None:
-    """Say what bets would be paid: losers first, then in the regulation's order of payment, then those that still stand.
+    """Say what bets would be paid, and store nothing.
 
-    BET is bet notation (`straight:17`, `split:17-20`, `total:9`), AMOUNT its stake in units of the currency. ORDER may be any
-    regulation that is held, whatever its dates: this is a what-if, and nothing is stored. In craps the throws begin a round, and
-    each bet is placed at the first moment at which it can be.
+    Losers come first, then payouts in the regulation's order of payment, then bets that still stand. BET is bet notation
+    (`straight:17`, `split:17-20`, `total:9`), AMOUNT its stake in units of the currency. ORDER may be any regulation that is
+    held, whatever its dates: this is a what-if. In craps the throws begin a round, and each bet is placed at the first moment at
+    which it can be.
     """
     from ledger.money import parse_plain
     from ledger.rules import Wager, explain

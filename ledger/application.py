@@ -8,9 +8,13 @@ or on a report that was already answered.
 
 from __future__ import annotations
 
+import logging
+import random
+import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
+from itertools import count
 from threading import Lock
 from typing import Any, NamedTuple, cast
 from uuid import UUID, uuid5
@@ -31,12 +35,16 @@ from ledger.store.lease import Leases
 from ledger.store.mapper import EventMapper
 from ledger.store.recorder import Claim, LeaseLost, LedgerFactory, LedgerRecorder, Occupancy, Receipt, Rejection
 
+_log = logging.getLogger(__name__)
+
 _DOCUMENTS = UUID("6f0d3c7e-5b0a-5a53-9d36-5d8a6c2f1b10")
 """Namespace of the streams that hold documents; any fixed value does."""
 _PROPERTIES = uuid5(_DOCUMENTS, "properties")
 _ROUNDS_KEPT = 4096
 """Rounds kept in memory: many times the tables of a large floor; the least recently used goes first."""
 _TRIES = 4
+_PAUSE = 0.02
+"""Seconds, at most, between two tries of a report on which writers get in each other's way."""
 _ENVELOPE = frozenset({"specversion", "id", "source", "type", "subject", "time", "sequence", "datacontenttype", "data"})
 """The attributes of an event beside the fields of its data."""
 
@@ -123,11 +131,7 @@ class Rounds(Application[UUID]):
                 return self._post(reports)
             except (OperationalError, InterfaceError, psycopg.OperationalError) as error:
                 self._forget()
-                raise Refusal(
-                    "LGR-0501",
-                    f"the database did not answer: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
-                    help="send the same events again with the same ids: what was stored is answered as replayed",
-                ) from error
+                raise _unanswered(error) from error
             except BaseException:
                 self._forget()
                 raise
@@ -175,6 +179,7 @@ class Rounds(Application[UUID]):
                 if not _is_conflict(error):
                     raise
                 self._doubt(error)
+                time.sleep(random.uniform(0, _PAUSE))  # noqa: S311 - so that two do not meet again in step
             else:
                 return
         busy = Refusal("LGR-0503", "other writers keep changing this round", help="send the same event again")
@@ -188,6 +193,8 @@ class Rounds(Application[UUID]):
         known: dict[UUID, Receipt] | None,
     ) -> None:
         group = _Group(doubt=known is not None)
+        if any(isinstance(reports[n].body, OpenRound) for n in waiting):
+            self._read_properties()  # another process may have applied one: it counts from the next opening on
         decided: dict[int, Verdict] = {}
         refused: list[tuple[int, Refusal]] = []
         for n in waiting:
@@ -212,10 +219,15 @@ class Rounds(Application[UUID]):
             report = reports[n]
             receipt = None if known is None else known.get(report.event_id)
             decided[n] = _rejected(report, reason) if receipt is None else _again(report, receipt)
-            if receipt is None and not reason.meaning.retryable:
-                group.rejections.append(
-                    Rejection(report.event_id, report.terminal, report.sequence, report.round, _mark(report), reason)
-                )
+            if receipt is not None or reason.meaning.retryable:
+                continue
+            if reason.meaning.status >= 500:
+                # The ledger's own fault (a log that cannot be read) is no verdict: once it is mended, the report may be right.
+                _log.error("event %s cannot be decided: %s: %s", report.event_id, reason, reason.value)
+                continue
+            group.rejections.append(
+                Rejection(report.event_id, report.terminal, report.sequence, report.round, _mark(report), reason)
+            )
         positions = self._append(group)
         for n, (start, end) in group.spans.items():
             decided[n] = Verdict(
@@ -313,7 +325,7 @@ class Rounds(Application[UUID]):
             supervisor=body.supervisor,
         )
         round_ = Round.open(report.round, terms, origin)
-        self._log_regulation(applied.regulation, group)
+        self._log_regulation(applied.regulation, group, round_.id)
         group.opened[body.table] = round_.id
         self._open[body.table] = round_.id
         self._keep(round_)
@@ -374,7 +386,6 @@ class Rounds(Application[UUID]):
             changed = bool(newer)
             project(round_, cast(list[RoundEvent], newer))
         if isinstance(report.body, OpenRound):
-            changed |= self._read_properties()
             table = report.body.table
             if table not in group.opened:
                 now = self._recorder.open_rounds([table]).get(table)
@@ -484,13 +495,14 @@ class Rounds(Application[UUID]):
             )
         return house
 
-    def _log_regulation(self, regulation: Regulation, group: _Group) -> None:
+    def _log_regulation(self, regulation: Regulation, group: _Group, round_: UUID) -> None:
         """Puts the regulation's content into the group, ahead of the round that names it, unless the log has it."""
         sha256 = regulation.sha256
         if sha256 in self._documents or sha256 in group.documents:
             return
-        stream = uuid5(_DOCUMENTS, f"regulation:{sha256}")
-        if not self._exists(stream):
+        taken = {round_, *(event.originator_id for event in group.events)}
+        stream, logged = self._find_regulation(sha256, taken)
+        if logged is None:
             group.events.append(RoundEvent(stream, 1, _document("regulation", regulation.order, sha256, regulation.content)))
         group.documents.add(sha256)
 
@@ -499,14 +511,25 @@ class Rounds(Application[UUID]):
         sha256 = round_.terms.regulation_hash
         found = self._regulations.get(sha256)
         if found is None:
-            stream = uuid5(_DOCUMENTS, f"regulation:{sha256}")
-            event = next(iter(self.events.get(stream, limit=1)), None)
-            if event is None:
+            _, logged = self._find_regulation(sha256)
+            if logged is None:
                 raise Refusal("LGR-0504", f"the log does not hold the regulation {sha256} of round {round_.id}")
-            body = cast(RoundEvent, event).body
-            assert isinstance(body, DocumentRecorded)
-            found = self._regulations[sha256] = Regulation.from_content(body.content)
+            found = self._regulations[sha256] = Regulation.from_content(logged.content)
         return found
+
+    def _find_regulation(self, sha256: str, taken: Collection[UUID] = ()) -> tuple[UUID, DocumentRecorded | None]:
+        """The stream of the regulation's content, and the content where the log has it.
+
+        Terminals choose the ids of rounds, and one may choose that of this stream: the document then goes to the next one.
+        """
+        for n in count():
+            stream = uuid5(_DOCUMENTS, f"regulation:{sha256}" if n == 0 else f"regulation:{sha256}/{n}")
+            event = cast("RoundEvent | None", next(iter(self.events.get(stream, limit=1)), None))
+            if event is None and stream not in taken:
+                return stream, None
+            if event is not None and isinstance(event.body, DocumentRecorded) and event.body.sha256 == sha256:
+                return stream, event.body
+        raise AssertionError("count() has no end")
 
     # Reading.
 
@@ -518,6 +541,16 @@ class Rounds(Application[UUID]):
         """The regulation under which the round is played, by its content in the log."""
         with self._lock:
             return self._regulation(round_)
+
+
+def _unanswered(error: Exception) -> Refusal:
+    """The refusal of a group of which nobody knows what became; retryable, since the retry finds out."""
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    again = "send the same events again with the same ids: what was stored is answered as replayed"
+    cause = error if isinstance(error, psycopg.Error) else error.__cause__
+    if isinstance(cause, psycopg.errors.LockNotAvailable | psycopg.errors.QueryCanceled):
+        return Refusal("LGR-0505", f"the database keeps this waiting: {reason}", help=again)
+    return Refusal("LGR-0501", f"the database did not answer: {reason}", help=again)
 
 
 def _is_conflict(error: Exception) -> bool:

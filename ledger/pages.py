@@ -126,13 +126,11 @@ PAGES: dict[str, str] = {
     ),
     "LGR-0704": "The demo starts a service of its own; the lines below the message are what that service said.",
     "LGR-0705": (
-        "The demo posts only what the service should accept, so this is a fault of the program or of the property in "
-        "force."
+        "The demo posts only what the service should accept, so this is a fault of the program or of the property in force."
     ),
     "LGR-0706": "The service that the demo started does not answer any more. What it had acknowledged is in the log.",
     "LGR-0707": (
-        "The demo plays only in a ledger of its own property. Name another database in LEDGER_DSN, or another "
-        "LEDGER_DATA_DIR."
+        "The demo plays only in a ledger of its own property. Name another database in LEDGER_DSN, or another LEDGER_DATA_DIR."
     ),
     "LGR-0708": "One demo at a time plays on a database. Wait for its end.",
     "LGR-0709": "A bet is explained by its outcome, and this round has none yet.",
@@ -141,7 +139,8 @@ PAGES: dict[str, str] = {
         "The service could not listen on this host and port, mostly because another process does. Choose another --port."
     ),
     "LGR-0712": (
-        "Requests are not signed yet, so the service listens on this machine's loopback address only, unless told otherwise."
+        "Requests are not signed yet, so the service listens on this machine's loopback address only. `roundledger serve "
+        "--beyond-loopback` lets others in."
     ),
 }
 """Code → what a person should know beyond its title."""

@@ -21,6 +21,7 @@ from ledger.errors import Refusal
 from ledger.events import (
     BetPlaced,
     BettingClosed,
+    DocumentRecorded,
     Event,
     LostBet,
     OutcomeRecorded,
@@ -92,8 +93,13 @@ class RoundEvent:
 
 
 def project(aggregate: Round | None, events: Iterable[RoundEvent]) -> Round | None:
-    """Folds a round's events; the library's own projector checks a protocol at every event, which costs more than the fold."""
+    """Folds a round's events; None where the stream is a document's, under whose id there is no round.
+
+    The library's own projector checks a protocol at every event, which costs more than the fold.
+    """
     for event in events:
+        if aggregate is None and isinstance(event.body, DocumentRecorded):
+            return None
         aggregate = event.mutate(aggregate)
     return aggregate
 

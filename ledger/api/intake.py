@@ -19,7 +19,7 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.api.strictjson import Twice, kind, loads, printable, shown
+from ledger.api.strictjson import Twice, canonical, kind, loads, printable, shown
 from ledger.errors import Refusal
 from ledger.money import minor_digits, parse_minor
 from ledger.reports import TYPES, Body, Malformed, PlaceBet, Report, Verdict
@@ -150,7 +150,7 @@ def _report(item: object, received_at: datetime) -> Report:
         said = fingerprint(source[1], topic, round_id, occurred_at, sequence, body)
     except Refusal as refusal:
         body = Malformed(refusal=refusal)
-        said = hashlib.sha256(repr((source[1], topic, round_id, occurred_at, sequence, item.get("data"))).encode()).digest()
+        said = fingerprint(source[1], topic, round_id, occurred_at, sequence, canonical(item.get("data")))
     return Report(
         event_id=event_id,
         terminal=source[1],
@@ -164,8 +164,12 @@ def _report(item: object, received_at: datetime) -> Report:
     )
 
 
-def fingerprint(terminal: str, topic: str, round_id: UUID, occurred_at: datetime, sequence: int | None, body: Body) -> bytes:
+def fingerprint(
+    terminal: str, topic: str, round_id: UUID, occurred_at: datetime, sequence: int | None, body: Body | str
+) -> bytes:
     """SHA-256 of what a report says, in one canonical form: the same for any spelling of it, for as long as logs live.
+
+    `body` is text where the data could not be read: their canonical JSON.
 
     Key order, spacing, escapes, the letter case of UUIDs, the offset of the time and fields given as null do not count. Extension
     attributes do not either: they may change from one try to the next. A new optional field changes no old fingerprint.

@@ -13,6 +13,7 @@ from typing import Any, Self
 import uvicorn
 from starlette.types import ASGIApp
 
+from ledger.api.heads import BoundedHttp
 from ledger.errors import Refusal
 
 _log = logging.getLogger(__name__)
@@ -43,12 +44,14 @@ class Server:
                     "whoever reaches this address could post and read, for requests carry no keys yet",
                     field="host",
                     value=host,
-                    help=f"listen on {HOST} and put a proxy that checks who asks before it",
+                    help=f"listen on {HOST} and put a proxy that checks who asks before it; or let everybody in with "
+                    "--beyond-loopback",
                 )
             _log.warning("listening on %s: whoever reaches this address can post and read", host)
         self._socket = _listen(family, address, host, port)
         config = uvicorn.Config(
             app,
+            http=BoundedHttp,
             lifespan="on",
             log_config=None,
             access_log=False,

@@ -75,7 +75,27 @@ def loads(raw: bytes) -> Any:
             "LGR-0101", f"the body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}", value=printable(around)
         ) from None
     except RecursionError:
-        raise Refusal("LGR-0101", "the body is nested deeper than any event is") from None
+        raise _too_deep() from None
+
+
+def canonical(value: object) -> str:
+    """A value that `loads` gave, as one text however its keys were ordered; numbers that no field takes stand as written.
+
+    Of a key that stands twice within it the last counts. Refuses LGR-0101 what is nested too deep to be written again.
+    """
+    try:
+        return json.dumps(value, sort_keys=True, default=_written)
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _written(odd: object) -> dict[str, str]:
+    assert isinstance(odd, Odd)
+    return {"number": odd.text}
+
+
+def _too_deep() -> Refusal:
+    return Refusal("LGR-0101", "the body is nested deeper than any event is")
 
 
 def printable(text: str) -> str:

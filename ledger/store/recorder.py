@@ -118,6 +118,7 @@ class LedgerDatastore(PostgresDatastore):
                 yield conn
         except (OperationalError, InterfaceError):
             if conn is not None and conn.closed:
+                self.appends.close()
                 self.pool.check()
             raise
 
@@ -248,6 +249,8 @@ class LedgerRecorder(PostgresApplicationRecorder):
         except psycopg.IntegrityError as error:
             raise IntegrityError(str(error)) from error
         except psycopg.OperationalError as error:
+            if not isinstance(error, psycopg.errors.LockNotAvailable | psycopg.errors.QueryCanceled):
+                self.datastore.pool.check()
             raise OperationalError(str(error)) from error
         except psycopg.Error as error:
             raise DatabaseError(str(error)) from error
@@ -258,6 +261,9 @@ class LedgerRecorder(PostgresApplicationRecorder):
             return {}
         with self.datastore.get_connection() as conn:
             rows = conn.execute(_RECEIPTS, {"asked": list(event_ids)}).fetchall()
+        # Two processes may have judged two bodies under one id in the same instant, and one accepted what the other refused. What
+        # was accepted moved money: it is what became of the id.
+        rows.sort(key=lambda row: row["refusal"] is None)
         return {row["event_id"]: _receipt(row) for row in rows}
 
     def open_rounds(self, tables: Sequence[str]) -> dict[str, UUID]:

@@ -10,6 +10,7 @@ The binary forms are those of PostgreSQL's `uuid_send`, `int8send`, `textsend` a
 
 from __future__ import annotations
 
+import select
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
@@ -36,6 +37,7 @@ class Session:
         self._name = name
         self._lock = Lock()
         self._conn: psycopg.Connection[Any] | None = None
+        self._poll = select.poll()
 
     def call(self, statement: bytes, parameters: Sequence[bytes]) -> pq.abc.PGresult:
         """Runs a statement with its parameters in binary form; the result's values are in binary form too.
@@ -44,13 +46,17 @@ class Session:
         """
         with self._lock:
             libpq = self._connected().pgconn
-            result = libpq.exec_prepared(statement, parameters, [_BINARY] * len(parameters), _BINARY)
-            if result.status in _DONE:
-                return result
-            if libpq.status != pq.ConnStatus.OK:
-                self._close()
-                raise psycopg.OperationalError(result.get_error_message())
-            raise psycopg.errors.error_from_result(result)
+            try:
+                result = libpq.exec_prepared(statement, parameters, [_BINARY] * len(parameters), _BINARY)
+                if result.status in _DONE:
+                    return result
+                if libpq.status != pq.ConnStatus.OK:
+                    raise psycopg.OperationalError(result.get_error_message())
+                raise psycopg.errors.error_from_result(result)
+            finally:
+                # However it shows: by the answer, or already when the question could not be sent.
+                if libpq.status != pq.ConnStatus.OK:
+                    self._close()
 
     def close(self) -> None:
         """Ends the session; a later call would make another."""
@@ -58,6 +64,8 @@ class Session:
             self._close()
 
     def _connected(self) -> psycopg.Connection[Any]:
+        if self._conn is not None and self._ended(self._conn):
+            self._close()  # nothing has been sent yet, so a new session is no repetition
         if self._conn is None:
             conn = psycopg.connect(self._conninfo, autocommit=True, client_encoding="UTF8", application_name=self._name)
             try:
@@ -70,7 +78,20 @@ class Session:
                 conn.close()
                 raise
             self._conn = conn
+            self._poll = select.poll()
+            self._poll.register(conn.fileno(), select.POLLIN)
         return self._conn
+
+    def _ended(self, conn: psycopg.Connection[Any]) -> bool:
+        """Whether the server has ended the session since the last call: between two calls it has nothing to say but that."""
+        try:
+            while self._poll.poll(0):  # its farewell first, then the end of the stream
+                conn.pgconn.consume_input()
+                if conn.pgconn.status != pq.ConnStatus.OK:
+                    return True
+        except psycopg.OperationalError:
+            return True
+        return False
 
     def _close(self) -> None:
         conn, self._conn = self._conn, None

@@ -95,7 +95,7 @@ def _commands(body: list[str], first: int) -> list[Command]:
             found.append(Command(number, line[2:], [], 0))
         elif not found:
             raise ValueError(f"line {number}: a console block begins with a command, '$ …'")
-        elif line.startswith("> ") and not found[-1].shown:
+        elif (line == ">" or line.startswith("> ")) and not found[-1].shown:
             found[-1] = found[-1]._replace(text=f"{found[-1].text}\n{line[2:]}")
         elif code := _EXIT.match(line):
             found[-1] = found[-1]._replace(code=int(code["code"]))

@@ -12,6 +12,7 @@ from tests.integration.api.conftest import Floor
 BAD: dict[str, dict[str, Any]] = {
     "its shape": {"data": {"player": "P-1"}},
     "its amount": {"data": {"player": "P-1", "spot": "red", "stake": "0", "currency": "MOP"}},
+    "its number": {"data": {"player": "P-1", "spot": "red", "stake": 100.5, "currency": "MOP"}},
     "its chance": {"data": {"player": "P-1", "spot": "split:3-4", "stake": "100", "currency": "MOP"}},
     "its currency": {"data": {"player": "P-1", "spot": "red", "stake": "100", "currency": "HKD"}},
     "its round": {"subject": "019a2f00-0000-7000-8000-000000000000"},

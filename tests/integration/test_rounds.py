@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from uuid import uuid4
+from uuid import UUID, uuid4, uuid5
 
 import msgspec
 import psycopg
 import pytest
 
-from ledger.application import Rounds
+from ledger.application import _DOCUMENTS, Rounds
 from ledger.events import BetPlaced, DocumentRecorded, OutcomeRecorded, PayoutMade, RoundOpened, RoundSettled
 from ledger.property import Table
-from ledger.reports import PlaceBet
+from ledger.reports import OpenRound, PlaceBet
+from ledger.rules import regulation
 from ledger.store import log
 from tests.support import DEMO, Terminal, accepted, codes, house, post_in_turn
 
@@ -95,6 +96,24 @@ def test_the_same_id_with_another_body_is_refused_with_both_fingerprints(rounds:
     assert codes(rounds.post([first])) == ["replayed"]
 
 
+def test_an_id_that_was_accepted_and_refused_in_one_instant_counts_as_accepted(rounds: Rounds, dsn: str) -> None:
+    """Neither of two transactions sees the other's verdict on another body under the same id, and both commit."""
+    table = Terminal()
+    bet = table.bet("red")
+    accepted(rounds.post([table.open(), table.bet("odd")]))
+    accepting = (
+        "INSERT INTO ledger.events (originator_id, originator_version, topic, state, cause, caused, fingerprint) "
+        "SELECT originator_id, 3, topic, state, %s, 1, %s FROM ledger.events WHERE originator_id = %s AND originator_version = 2"
+    )
+    with psycopg.connect(dsn) as other:
+        other.execute(accepting, (bet.event_id, bet.fingerprint[:16], table.round))
+        wrong = table.bet("split:3-4", event_id=bet.event_id)
+        assert codes(rounds.post([wrong])) == ["LGR-0412"]
+    assert count(dsn, "ledger.rejections") == 1
+    assert codes(rounds.post([bet])) == ["replayed"]
+    assert codes(rounds.post([wrong])) == ["LGR-0301"]
+
+
 def test_a_repeat_within_one_group_is_a_replay(rounds: Rounds, dsn: str) -> None:
     table = Terminal()
     opening, bet = table.open(), table.bet("red")
@@ -171,6 +190,7 @@ def test_a_round_id_is_used_once(rounds: Rounds, dsn: str) -> None:
 
 
 def test_twenty_concurrent_posts_of_one_outcome_settle_once(dsn: str) -> None:
+    """B19: one outcome from twenty threads to two processes."""
     houses = [house(dsn, lease_idle=0), house(dsn, lease_idle=0)]
     table = Terminal()
     accepted(post_in_turn(houses, 0, [table.open(), table.bet("straight:17"), table.bet("red"), table.close()]))
@@ -252,6 +272,86 @@ def test_a_writer_that_lost_its_table_unawares_is_turned_away_and_starts_afresh(
 def test_applying_a_property_is_logged_once_per_content(rounds: Rounds) -> None:
     assert rounds.apply_property(DEMO) is False
     assert [config.sha256 for config in rounds.properties()] == [DEMO.sha256]
+
+
+def test_a_property_applied_by_another_process_counts_from_the_next_opening_on(dsn: str) -> None:
+    serving, other = house(dsn), Rounds(dsn)
+    table = Terminal()
+    accepted(serving.post(table.whole_round([("straight:17", "10000")], "17")))
+    accepted(serving.post([table.open()]))
+    begun = bodies(dsn, table)[0]
+    whole = [msgspec.structs.replace(each, pit="NEW", payable_unit="1.00") for each in DEMO.tables]
+    changed = msgspec.structs.replace(DEMO, tables=tuple(whole))
+    assert other.apply_property(changed)
+    accepted(serving.post([table.close(), table.outcome("0")]))
+    accepted(serving.post([table.open()]))
+    opened = bodies(dsn, table)[0]
+    assert isinstance(begun, RoundOpened)
+    assert isinstance(opened, RoundOpened)
+    assert (begun.property_hash, begun.pit, begun.payable_unit) == (DEMO.sha256, "A", "1")
+    assert (opened.property_hash, opened.pit, opened.payable_unit) == (changed.sha256, "NEW", "100")
+    accepted(serving.post([table.close(), table.outcome("0")]))
+    assert other.apply_property(msgspec.structs.replace(changed, opt_ins=()))
+    assert codes(serving.post([table.open()])) == ["LGR-0401"], "the opt-in was withdrawn"
+    assert other.apply_property(msgspec.structs.replace(changed, tables=changed.tables[1:]))
+    assert codes(serving.post([table.open()])) == ["LGR-0602"], "the table was withdrawn"
+    serving.close()
+    other.close()
+
+
+def documents(dsn: str) -> list[tuple[UUID, DocumentRecorded]]:
+    with psycopg.connect(dsn) as conn:
+        return [(e.stream, e.body) for e in log.read_all(conn) if isinstance(e.body, DocumentRecorded)]
+
+
+def test_there_is_no_round_under_the_id_of_a_document(rounds: Rounds, dsn: str) -> None:
+    table = Terminal()
+    accepted(rounds.post(table.whole_round([], "0")))
+    for stream, _ in documents(dsn):
+        for report in (table.bet("red", round=stream), table.close(round=stream), table.outcome("0", round=stream)):
+            assert codes(rounds.post([report])) == ["LGR-0202"]
+        opening = table.report(OpenRound(table="R01", game="roulette"), round=stream)
+        assert codes(rounds.post([opening])) == ["LGR-0203"]
+    assert count(dsn, "ledger.rejections") == 2  # the openings; the others may come before their round
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize(
+    ("table", "game", "currency", "shown"), [("R02", "roulette", "HKD", "0"), ("C01", "cussec", "MOP", "1-2-3")]
+)
+def test_a_round_under_the_id_that_a_regulation_would_have_leaves_it_to_be_logged(
+    dsn: str, table: str, game: str, currency: str, shown: str, at_once: bool
+) -> None:
+    """Terminals choose ids, and that of a regulation's stream follows from what everybody can read."""
+    wanted = uuid5(_DOCUMENTS, f"regulation:{regulation('30/2003').sha256}")
+    first, other, honest = house(dsn, lease_idle=0), Terminal(table, game, currency), Terminal()
+    begun = [other.report(OpenRound(table=table, game=game), round=wanted), honest.open(), honest.bet("straight:17")]
+    for reports in [begun] if at_once else [[report] for report in begun]:
+        accepted(first.post(reports))
+    first.close()
+    later = house(dsn, lease_idle=0)
+    accepted(later.post([honest.bet("red"), honest.close(), honest.outcome("17")]))
+    accepted(later.post([other.close(round=wanted), other.outcome(shown, round=wanted)]))
+    later.close()
+    logged = [(stream, body.name) for stream, body in documents(dsn) if body.kind == "regulation"]
+    assert sorted(name for _, name in logged) == sorted({"30/2003", "31/2003" if game == "cussec" else "30/2003"})
+    assert wanted not in dict(logged)
+
+
+def test_what_the_ledger_itself_cannot_read_is_no_final_verdict(rounds: Rounds, dsn: str) -> None:
+    table = Terminal()
+    accepted(rounds.post([table.open(), table.bet("red")]))
+    rounds.close()
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("ALTER TABLE ledger.events DISABLE TRIGGER events_append_only")
+        spoil = "UPDATE ledger.events SET topic = %s WHERE originator_id = %s AND originator_version = 2"
+        conn.execute(spoil, ("BetPlaced.v9", table.round))
+        later, bet = house(dsn), table.bet("black")
+        assert codes(later.post([bet])) == ["LGR-0504"]
+        conn.execute(spoil, ("BetPlaced.v1", table.round))
+    assert count(dsn, "ledger.rejections") == 0
+    accepted(later.post([bet]))
+    later.close()
 
 
 def test_fantan_settles_with_its_commission_and_its_push(dsn: str) -> None:

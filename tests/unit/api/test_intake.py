@@ -348,6 +348,24 @@ class TestB21Fingerprint:
         assert {report(other).fingerprint for other in others} == {report(plain).fingerprint}
 
     @pytest.mark.parametrize(
+        "stake", ["100.50", "1e999", "NaN", "1" * 30, '"0"', "[[[{}]]]", '{"a": [1.5, {"b": -0.0}]}', "null"]
+    )
+    def test_what_cannot_be_read_is_the_same_when_it_comes_again(self, stake: str) -> None:
+        turned = json.dumps(event(data=dict(reversed(bet(stake="@")["data"].items())))).replace('"@"', stake)
+        first = report(raw_bet(stake)).fingerprint
+        assert {report(text).fingerprint for text in (raw_bet(stake), turned)} == {first}
+        assert report(raw_bet("1.25")).fingerprint != first
+
+    def test_data_that_are_too_deep_to_be_read_are_refused(self) -> None:
+        for depth in range(800, 1000, 5):
+            deep = raw_bet("[" * depth + "]" * depth)
+            try:
+                code = refusal(deep).code
+            except Refusal as of_the_whole_body:
+                code = of_the_whole_body.code
+            assert code in ("LGR-0101", "LGR-0104")
+
+    @pytest.mark.parametrize(
         "change",
         [
             {"source": "/terminals/T-R02"},

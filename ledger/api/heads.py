@@ -1,0 +1,82 @@
+"""What a client may send besides the body of a request, and for how long: uvicorn bounds neither.
+
+A request's head (and a chunked body's extensions and trailers, which nobody reads) is held in memory until it is complete, so
+without a bound one connection fills the memory, and without a deadline connections that say nothing use up the process's
+descriptors. The body has its own bound and deadline (`ledger.api.app`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import cast
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+_log = logging.getLogger(__name__)
+
+HEAD_SECONDS = 15.0
+"""How long a connection may take from its beginning, or from the first byte of a later request, to the end of the head."""
+HEAD_BYTES = 1 << 16
+"""Bytes of a request that are no body; what one read of the socket brings comes on top."""
+_FRAMING = 8
+"""Bytes of chunk framing that are granted for each byte of body: even chunks of one byte need only five."""
+
+
+class BoundedHttp(HttpToolsProtocol):
+    """HTTP/1.1 as uvicorn speaks it, within these bounds. Beyond them the connection is closed."""
+
+    _deadline: asyncio.TimerHandle | None = None
+    _began = False
+    _body = 0
+    _other = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn narrows it
+        super().connection_made(transport)
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_came()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._began = False
+        body = self._body
+        super().data_received(data)
+        if self._began:
+            return
+        self._other += len(data) - (self._body - body)
+        if self._other > HEAD_BYTES + _FRAMING * self._body and not self.transport.is_closing():
+            _log.warning("a client sent more than %d bytes that are no body; its connection is closed", HEAD_BYTES)
+            self.send_400_response("The head of the request is too large.")
+
+    def on_message_begin(self) -> None:
+        self._began = True
+        self._body = self._other = 0
+        self._expect_head()
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._head_came()
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._body += len(body)
+        super().on_body(body)
+
+    def _expect_head(self) -> None:
+        self._head_came()
+        self._deadline = self.loop.call_later(HEAD_SECONDS, self._late)
+
+    def _head_came(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _late(self) -> None:
+        under_way = cast("RequestResponseCycle | None", self.cycle)
+        if under_way is not None and not under_way.response_complete:
+            self._expect_head()  # the next request's, while this one's answer is still being made
+            return
+        _log.info("a connection without a request was closed after %g s", HEAD_SECONDS)
+        self.transport.close()
