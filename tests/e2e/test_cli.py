@@ -5,17 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import msgspec
 import psycopg
 import pytest
+from psycopg import sql
 
 from ledger.events import PayoutMade
 from ledger.money import format_plain
 from ledger.store import log
-from tests.e2e.process import printed, roundledger
+from tests.e2e.process import ROOT, printed, roundledger
 from tests.support import Terminal, accepted, house
 
 BETS = [("straight:17", "10000"), ("red", "5000"), ("split:17-20", "2500")]
@@ -215,3 +217,15 @@ def test_a_property_is_checked_applied_once_and_shown(dsn: str, tmp_path: Any) -
     assert "F1" in roundledger("property", "show", LEDGER_DSN=dsn).stdout
     file.write_text(file.read_text() + '[[opt_ins]]\nregulation = "60/2004"\nreason = "r"\napproved_by = "a"\n')
     assert "opt_ins[0].regulation" in roundledger("property", "check", str(file), code=2).stderr
+
+
+def test_a_database_that_refuses_is_told_without_a_traceback(played: tuple[str, Terminal], tmp_path: Path) -> None:
+    dsn, _ = played
+    file = tmp_path / "house.toml"
+    file.write_text((ROOT / "seeds" / "demo" / "property.toml").read_text().replace("Demo House", "Other House"))
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute(sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(sql.Identifier(conn.info.dbname)))
+    for command in (("balances",), ("replay",), ("report", "tables"), ("rounds", "list"), ("property", "apply", str(file))):
+        said = roundledger(*command, code=2, LEDGER_DSN=dsn).stderr
+        assert said.startswith("error[LGR-0515]"), said
+        assert "read-only" in said
