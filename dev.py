@@ -163,7 +163,10 @@ def attempt(*command: str) -> bool:
 
 def enter(command: str, *arguments: str) -> int:
     """Become a command of the environment."""
-    os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    if command == "roundledger":
+        command = str(BIN / command)  # with the person's own PATH, for it says what to type next
+    else:
+        os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     os.environ["VIRTUAL_ENV"] = str(VENV)
     os.environ.pop("PYTHONHOME", None)
     sys.stdout.flush()

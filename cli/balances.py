@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from cli.output import Column, Form, Report, Sheet, emit, examples, header, output_options
+from cli.options import Form, examples, output_options
+from cli.output import Column, Report, Sheet, counted, emit, header
 from cli.session import database, houses, position, reading
 from ledger.errors import Refusal
 
@@ -14,18 +15,20 @@ COLUMNS = (Column("account", "account"), Column("currency", "currency"), Column(
 @click.command(
     epilog=examples(
         "roundledger balances",
-        "roundledger balances player/           all players",
-        "roundledger balances win/R01 --json    one table's win, for a program",
+        "roundledger balances win/R01            the win of one table",
+        "roundledger balances player/ --json     all players, for a program",
+        "roundledger balances 'player/P-10*'     players whose reference begins so",
+        codes="0 also where no such account is known, which is said; 2 could not be done.",
     )
 )
 @click.argument("account", default="")
 @click.option("--currency", metavar="CODE", help="Accounts in this currency only.")
 @output_options
 def balances(account: str, currency: str | None, form: Form) -> None:
-    """Show the balance of each account that begins with ACCOUNT.
+    """Show balances: of all accounts, of one, or of several.
 
-    A balance is credits less debits: a player who lost 100 has -100, the table's win account then has 100. Over all accounts of a
-    currency they sum to zero.
+    ACCOUNT is the name of one account; with / or * at its end, all accounts that begin so. A balance is credits less debits: a
+    player who lost 100 has -100, the table's win account then has 100. Over all accounts of a currency they sum to zero.
     """
     with database() as dsn:
         report = balances_report(dsn, account, currency)
@@ -33,7 +36,7 @@ def balances(account: str, currency: str | None, form: Form) -> None:
 
 
 def balances_report(dsn: str, account: str = "", currency: str | None = None) -> Report:
-    """The accounts that begin with `account`, in one currency or all."""
+    """The balances of all accounts, of the one of this name, or of those that begin so (`player/`, `player/P-10*`)."""
     import msgspec
 
     from ledger.money import minor_digits
@@ -41,10 +44,17 @@ def balances_report(dsn: str, account: str = "", currency: str | None = None) ->
 
     if currency is not None:
         minor_digits(currency)
+    several = account.endswith(("/", "*"))
+    prefix = account.removesuffix("*")
     with reading(dsn) as conn:
-        rows = [msgspec.structs.asdict(row) for row in queries.balances(conn, account or None, currency)]
+        found = queries.balances(conn, prefix or None, currency)
         at, stopped = position(conn, "ledger")
         notes = [*queries.applied(conn), *stopped]
+    rows = [msgspec.structs.asdict(row) for row in found if several or account in ("", row.account)]
+    if account and not rows:
+        more = f"; {counted(len(found), 'account')} begin so: {account}*" if found and not several else ""
+        of = f" in {currency}" if currency else ""
+        notes.append(f"no account {'begins with' if several else 'is named'} {prefix}{of}{more}")
     sums: dict[str, int] = {}
     for row in rows:
         sums[row["currency"]] = sums.get(row["currency"], 0) + int(row["balance"])
@@ -52,7 +62,7 @@ def balances_report(dsn: str, account: str = "", currency: str | None = None) ->
         raise Refusal("LGR-0520", f"the balances do not sum to zero: {sums}", help="roundledger replay finds the difference")
     return Report(
         title="Balances",
-        facts=header(property=houses(dsn), accounts=f"{account}…" if account else "all", currency=currency, as_of_position=at),
+        facts=header(property=houses(dsn), accounts=account or "all", currency=currency, as_of_position=at),
         notes=notes,
         sheets=[
             Sheet(

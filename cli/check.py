@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from cli.output import Column, Form, Report, Sheet, emit, examples, output_options, say
+from cli.options import Form, examples, output_options
+from cli.output import Column, Report, Sheet, counted, emit, say
 from cli.regulations import Unverified, alike, named, notes, offered, percent, pick, unverified_options
 
 if TYPE_CHECKING:
@@ -39,17 +40,18 @@ CHECKS = (
 @unverified_options
 @output_options
 def check(game: str | None, unverified: Unverified | None, form: Form) -> int:
-    """Settle every legal bet on every outcome, and hold the sums against the exact house edge.
+    """Settle every legal bet on every outcome.
 
-    Craps has no end of outcomes. There every bet is settled on each of the 36 throws in every state that it can come to, and what
-    it is worth before a throw has to be the mean of what it is worth after: the equations of the Markov chain, made of what was
-    settled, which only the true probabilities solve.
+    The sums are held against the exact house edge. Craps has no end of outcomes. There every bet is settled on each of the 36
+    throws in every state that it can come to, and what it is worth before a throw has to be the mean of what it is worth after:
+    the equations of the Markov chain, made of what was settled, which only the true probabilities solve.
     """
     found = pick(game, unverified)
     rows = [row for each in found for row in checked(each)]
     wrong = [row for row in rows if row["verdict"] != "ok"]
     emit(Report("Check of the regulations", [Sheet(CHECKS, rows, name="checks")], notes=notes(found)), form)
-    say(f"{sum(row['bets'] for row in rows)} bets, {sum(row['settled'] for row in rows)} settled, {len(wrong)} chances disagree")
+    bets = counted(sum(row["bets"] for row in rows), "bet")
+    say(f"{bets}, {counted(sum(row['settled'] for row in rows), 'settlement')}, in disagreement: {counted(len(wrong), 'chance')}")
     return 1 if wrong else 0
 
 

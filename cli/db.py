@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from cli.options import Form, examples, output_options
+from cli.output import emit_record, say
+from cli.session import hint_at_variables
 
 if TYPE_CHECKING:
     from ledger.store.embedded import EmbeddedPostgres
 
 
-def _examples(*lines: str, exits: str) -> str:
-    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines) + f"\n\nExit codes: {exits}"
-
-
-def _json(value: dict[str, Any]) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
-
-
 def _shown(value: object) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else "-" if value is None else str(value)
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-as_json = click.option("--json", "form", flag_value="json", help="Print JSON.")
+_STATUS = ["origin", "state", "directory", "log", "pid", "kept", "used", "url", "server_version", "schema", "schema_needed"]
+"""What is told of a database; some of it not of every one."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def db() -> None:
-    """Make, migrate and look at the database.
+    """Make, migrate, start, stop and look at the database.
 
     Which one: LEDGER_DSN, else libpq's own PGHOST, PGHOSTADDR, PGSERVICE or PGDATABASE, else an embedded Postgres in
     LEDGER_DATA_DIR (by default this user's data directory). The embedded one runs while any roundledger uses it; the last one out
@@ -37,15 +33,15 @@ def db() -> None:
 
 
 @db.command(
-    epilog=_examples(
+    epilog=examples(
         "roundledger db init",
         "LEDGER_DSN=postgresql://ledger@db.example/ledger roundledger db init",
-        exits="0 the schema is current, 2 it could not be done.",
+        codes="0 the schema is current, 2 it could not be done.",
     )
 )
-@as_json
-def init(form: str | None) -> None:
-    """Make the schema, or bring it up to this program's version.
+@output_options
+def init(form: Form) -> None:
+    """Make the schema, or bring it up to this version.
 
     Safe to repeat, and safe when several do it at once. Nothing else ever changes the schema: a service that finds an older one
     refuses to start.
@@ -55,37 +51,39 @@ def init(form: str | None) -> None:
 
     with server() as found:
         applied = migrate.init(found.dsn)
-    if form:
-        names = [f"{one.version:04}_{one.name}" for one in applied]
-        _json({"origin": found.origin, "schema": migrate.LATEST, "applied": names})
+    names = [f"{one.version:04}_{one.name}" for one in applied]
+    if emit_record({"origin": found.origin, "schema": migrate.LATEST, "applied": names}, form):
         return
-    for one in applied:
-        click.echo(f"applied {one.version:04}_{one.name}")
+    for name in names:
+        click.echo(f"applied {name}")
     click.echo(f"schema version {migrate.LATEST}, " + ("made now" if applied else "was current already") + f" ({found.origin})")
 
 
 @db.command(
-    epilog=_examples(
+    epilog=examples(
         "roundledger db status",
         "roundledger db status --json",
-        exits="0 runs with the current schema, 1 does not run or has another schema, 2 could not look.",
+        codes="0 runs with the current schema, 1 does not run or has another schema, 2 could not look.",
     )
 )
-@as_json
+@output_options
 @click.pass_context
-def status(context: click.Context, form: str | None) -> None:
-    """Say which database is used, whether it runs, and its schema's version. Starts and changes nothing."""
+def status(context: click.Context, form: Form) -> None:
+    """Say which database is used and how it is.
+
+    Whether it runs, and its schema's version. Starts and changes nothing.
+    """
     from ledger.store import migrate, server
 
     found = server.named()
-    told: dict[str, Any]
+    told: dict[str, Any] = dict.fromkeys(_STATUS)
     if found is not None:
-        told = {"origin": found.origin, "state": "running"}
+        told |= {"origin": found.origin, "state": "running"}
         dsn: str | None = found.dsn
     else:
         cluster = server.embedded()
         seen = cluster.status()
-        told = {"origin": "embedded", "state": seen.state, "directory": str(seen.directory), "log": str(seen.log)}
+        told |= {"origin": "embedded", "state": seen.state, "directory": str(seen.directory), "log": str(seen.log)}
         told |= {"pid": seen.pid, "kept": seen.kept, "used": seen.used}
         dsn = cluster.conninfo() if seen.state == "running" else None
     if dsn is not None:
@@ -93,74 +91,79 @@ def status(context: click.Context, form: str | None) -> None:
             told |= {"url": server.url(dsn), "server_version": connection.info.parameter_status("server_version")}
         told["schema"] = migrate.current(dsn)
     told["schema_needed"] = migrate.LATEST
-    if form:
-        _json(told)
-    else:
+    if not emit_record(told, form):
         for name, value in told.items():
-            click.echo(f"{name.replace('_', ' ')}:".ljust(16) + _shown(value))
+            if value is not None:
+                click.echo(f"{name.replace('_', ' ')}:".ljust(16) + _shown(value))
         if told["state"] == "running" and told["schema"] < migrate.LATEST:
-            click.echo("type: roundledger db init", err=True)
+            say("type: roundledger db init")
+    hint_at_variables()
     context.exit(0 if told["state"] == "running" and told["schema"] == migrate.LATEST else 1)
 
 
 @db.command(
-    epilog=_examples(
+    epilog=examples(
         "roundledger db start",
         'roundledger db start && psql "$(roundledger db psql-url)"',
-        exits="0 it runs, 2 it could not be done.",
+        codes="0 it runs, 2 it could not be done.",
     )
 )
-@as_json
-def start(form: str | None) -> None:
-    """Start the embedded Postgres and keep it running for other tools until `db stop`.
+@output_options
+def start(form: Form) -> None:
+    """Start the embedded Postgres and keep it running.
 
-    roundledger itself needs no such start. A crash or a reboot ends the keeping as well.
+    Other tools can use it then, until `roundledger db stop`. roundledger itself needs no such start. A crash or a reboot ends the
+    keeping as well.
     """
     from ledger.store import server
 
     cluster = _own_cluster()
     cluster.start()
     url = server.url(cluster.conninfo())
-    if form:
-        _json({"state": "running", "kept": True, "url": url})
-    else:
+    if not emit_record({"state": "running", "kept": True, "url": url}, form):
         click.echo(f"running until 'roundledger db stop': {url}")
 
 
 @db.command(
-    epilog=_examples(
+    epilog=examples(
         "roundledger db stop",
         "roundledger db stop --now",
-        exits="0 does not run any more, 1 runs on because it is in use, 2 it could not be done.",
+        codes="0 does not run any more, 1 runs on because it is in use, 2 it could not be done.",
     )
 )
 @click.option("--now", is_flag=True, help="Stop even while a roundledger uses it; that one loses its connections.")
-@as_json
+@output_options
 @click.pass_context
-def stop(context: click.Context, now: bool, form: str | None) -> None:
-    """End what `db start` began: stop the embedded Postgres, unless a roundledger still uses it.
+def stop(context: click.Context, now: bool, form: Form) -> None:
+    """Stop the embedded Postgres, unless it is in use.
 
-    In that case it stops with the last of them.
+    This ends what `roundledger db start` began; while a roundledger still uses the server, it stops with the last of them.
     """
-    stopped = _own_cluster().stop(now=now)
-    if form:
-        _json({"state": "stopped" if stopped else "running", "kept": False})
-    else:
-        click.echo("stopped" if stopped else "in use, or still stopping: it ends with the last roundledger that uses it")
+    cluster = _own_cluster()
+    ran = cluster.status().state not in ("absent", "stopped")
+    stopped = cluster.stop(now=now)
+    if not emit_record({"state": "stopped" if stopped else "running", "kept": False, "ran": ran}, form):
+        if not ran:
+            click.echo("nothing to stop: the embedded Postgres does not run")
+        else:
+            click.echo("stopped" if stopped else "in use, or still stopping: it ends with the last roundledger that uses it")
     context.exit(0 if stopped else 1)
 
 
 @db.command(
     "psql-url",
-    epilog=_examples(
+    epilog=examples(
         'psql "$(roundledger db psql-url)"',
-        exits="0 printed, 1 printed, but the embedded Postgres does not run, 2 it could not be done.",
+        codes="0 printed, 1 printed, but the embedded Postgres does not run, 2 it could not be done.",
     ),
 )
-@as_json
+@output_options
 @click.pass_context
-def psql_url(context: click.Context, form: str | None) -> None:
-    """Print the database's URL for psql and other tools; never with a password (PGPASSWORD and PGPASSFILE give one)."""
+def psql_url(context: click.Context, form: Form) -> None:
+    """Print the database's URL, for psql and other tools.
+
+    It never has a password in it; PGPASSWORD and PGPASSFILE give one.
+    """
     from ledger.store import server
 
     found = server.named()
@@ -170,12 +173,10 @@ def psql_url(context: click.Context, form: str | None) -> None:
         running = cluster.status().state == "running"
         found = server.Server(cluster.conninfo(), "embedded")
     url = server.url(found.dsn)
-    if form:
-        _json({"url": url, "origin": found.origin, "running": running if found.origin == "embedded" else None})
-    else:
+    if not emit_record({"url": url, "origin": found.origin, "running": running if found.origin == "embedded" else None}, form):
         click.echo(url)
         if not running:
-            click.echo("it does not run; type: roundledger db start", err=True)
+            say("it does not run; type: roundledger db start")
     context.exit(0 if running else 1)
 
 

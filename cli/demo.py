@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,9 @@ from uuid import UUID
 
 import click
 
-from cli.output import Column, Form, Progress, Report, Sheet, as_json, emit, emit_json, examples, say
-from cli.property import FILE
+from cli.options import FILE, Form, examples, output_options
+from cli.output import Column, Report, Sheet, as_json, counted, emit, emit_csv, emit_json, emit_lines, say, say_lines
+from cli.progress import Progress
 from cli.session import database, reading
 from ledger.errors import Refusal
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from cli.demo_day import OpenRound, Played, TableDay
     from ledger.property import Property
 
-SEED = 30_2003
+SEED = 302003
+"""Of the first run in a ledger; each later run has the next one, so that it plays another day."""
 ROUNDS = 40
 _LOCK = 0x64656D6F
 """Advisory lock of the one demo that plays on a database."""
@@ -38,6 +39,7 @@ class Plan:
     config: Property
     days: Sequence[TableDay]
     origin: str
+    seed: int
     at_once: int
 
 
@@ -45,31 +47,36 @@ class Plan:
     epilog=examples(
         "roundledger demo",
         "roundledger demo --seed 7 --rounds 200 --table R01",
-        "roundledger demo --outcomes recorded.csv        columns seq,outcome,table",
+        "printf 'seq,outcome,table\\n1,17,T1\\n2,0,T1\\n' > recorded.csv",
+        "roundledger demo --outcomes recorded.csv        recorded outcomes in place of made-up ones",
         codes="0 played and the replay equal, 1 a difference was found, 2 could not be done.",
     )
 )
-@click.option("--seed", type=int, default=SEED, show_default=True, help="Makes outcomes and bettors: same seed, same day.")
+@click.option("--seed", type=int, help=f"Makes outcomes and bettors: same seed, same day. By default {SEED} plus earlier runs.")
 @click.option("--rounds", type=click.IntRange(1), help=f"Rounds at each table; {ROUNDS} unless a file has more.")
 @click.option("--table", "tables", multiple=True, help="Play at this table of the demo property only; may be repeated.")
 @click.option("--outcomes", type=FILE, help="Play the roulette outcomes of a CSV file.")
 @click.option("--currency", default="MOP", show_default=True, help="Currency of the tables that a file's outcomes are played at.")
-@click.option("--json", "form", flag_value="json", default="table", show_default=False, help="Print one JSON summary.")
-def demo(seed: int, rounds: int | None, tables: tuple[str, ...], outcomes: Path | None, currency: str, form: Form) -> int:
+@output_options
+def demo(seed: int | None, rounds: int | None, tables: tuple[str, ...], outcomes: Path | None, currency: str, form: Form) -> int:
     """Play a day and see what comes out.
 
     Terminals of several tables post rounds over HTTP to a real service, all at once; rounds are stored in Postgres, outcomes
     become payouts by the article. Then come the table report, the balances, one bet explained, and a replay of the whole log.
     Outcomes and bettors are made up from a seed, unless a file of recorded outcomes is given. It can be run again and again: each
-    run adds rounds. It never touches a ledger that holds another property.
+    run adds the rounds of another day, whose figures are told from the total by its number. It never touches a ledger that holds
+    another property. With --csv it prints what each table did in this run.
     """
     if outcomes is not None and tables:
-        raise click.UsageError("--table is for the made-up day; a file of outcomes names its own tables")
-    plan = _recorded(outcomes, rounds, currency) if outcomes is not None else _made_up(seed, rounds or ROUNDS, tables)
-    run = f"demo-{os.urandom(4).hex()}"
+        raise click.UsageError("--table is for the made-up day; a file of outcomes names its own", click.get_current_context())
+    plan_of = _recorded(outcomes, rounds, currency) if outcomes is not None else _made_up(rounds or ROUNDS, tables)
     with database(schema=False) as dsn, _alone(dsn):
+        _make_schema(dsn)
+        before = _runs_before(dsn)
+        plan = plan_of(SEED + before if seed is None else seed)
         _prepare(dsn, plan.config)
-        played = _play(dsn, plan, run, seed)
+        run = f"demo-{before + 1}"
+        played = _play(dsn, plan, run)
         return _show(dsn, plan, run, played, form)
 
 
@@ -85,12 +92,8 @@ def _house() -> Property:
         return read_property(path)
 
 
-def _made_up(seed: int, rounds: int, tables: Sequence[str]) -> Plan:
-    from random import Random
-
-    from cli.demo_day import TableDay
-    from cli.demo_outcomes import made_up
-
+def _made_up(rounds: int, tables: Sequence[str]) -> Callable[[int], Plan]:
+    """The plan by the seed that makes it up."""
     config = _house()
     known = {table.id: table for table in config.tables}
     for name in tables:
@@ -99,20 +102,30 @@ def _made_up(seed: int, rounds: int, tables: Sequence[str]) -> Plan:
                 "LGR-0602", "the demo property has no such table", field="--table", value=name, help=f"tables: {', '.join(known)}"
             )
     chosen = [known[name] for name in dict.fromkeys(tables)] if tables else config.tables
-    days = [
-        TableDay(
-            table.id,
-            table.game,
-            table.currency,
-            made_up(table.game, Random(f"{seed}/{table.id}/outcomes"), rounds),  # noqa: S311 - a demo, not a draw
-            _spots(config, table.game),
-        )
-        for table in chosen
-    ]
-    return Plan(config, days, f"outcomes and bettors are made up from seed {seed}", at_once=1)
+
+    def plan(seed: int) -> Plan:
+        from random import Random
+
+        from cli.demo_day import TableDay
+        from cli.demo_outcomes import made_up
+
+        days = [
+            TableDay(
+                table.id,
+                table.game,
+                table.currency,
+                made_up(table.game, Random(f"{seed}/{table.id}/outcomes"), rounds),  # noqa: S311 - a demo, not a draw
+                _spots(config, table.game),
+            )
+            for table in chosen
+        ]
+        return Plan(config, days, f"outcomes and bettors are made up from seed {seed}", seed, at_once=1)
+
+    return plan
 
 
-def _recorded(path: Path, rounds: int | None, currency: str) -> Plan:
+def _recorded(path: Path, rounds: int | None, currency: str) -> Callable[[int], Plan]:
+    """The plan by the seed that makes its bettors up; the file is read now."""
     import msgspec
 
     from cli.demo_day import TableDay
@@ -130,8 +143,8 @@ def _recorded(path: Path, rounds: int | None, currency: str) -> Plan:
         TableDay(table.id, "roulette", currency, [each.outcome for each in recorded if each.table == name], spots)
         for name, table in zip(names, new, strict=True)
     ]
-    origin = f"outcomes are those recorded in {path.name}; bettors are made up"
-    return Plan(config, days, origin, at_once=_RECORDED_AT_ONCE)
+    origin = f"outcomes are those recorded in {path.name}; bettors are made up from seed "
+    return lambda seed: Plan(config, days, f"{origin}{seed}", seed, at_once=_RECORDED_AT_ONCE)
 
 
 def _table_id(name: str) -> str:
@@ -167,15 +180,26 @@ def _alone(dsn: str) -> Iterator[None]:
         yield
 
 
-def _prepare(dsn: str, config: Property) -> None:
-    """The schema and the demo property; refuses a ledger that is somebody's."""
-    import msgspec
-
-    from cli.property import apply_property, properties
+def _make_schema(dsn: str) -> None:
     from ledger.store import migrate
 
     for applied in migrate.init(dsn):
         say(f"db init: {applied.version:04}_{applied.name}")
+
+
+def _runs_before(dsn: str) -> int:
+    """The number of the latest demo run in this ledger: each names itself as the shift of its rounds."""
+    with reading(dsn) as conn:
+        latest = conn.execute("SELECT max(substring(shift FROM '^demo-([0-9]{1,6})$')::int) FROM projection.rounds").fetchone()
+    return latest[0] if latest and latest[0] else 0
+
+
+def _prepare(dsn: str, config: Property) -> None:
+    """The demo property; refuses a ledger that is somebody's."""
+    import msgspec
+
+    from cli.property import apply_property, properties
+
     held = properties(dsn)
     others = [house.id for house in held if house.id != config.id]
     if others:
@@ -191,17 +215,18 @@ def _prepare(dsn: str, config: Property) -> None:
     apply_property(dsn, msgspec.structs.replace(config, tables=tuple(kept.values())))
 
 
-def _play(dsn: str, plan: Plan, run: str, seed: int) -> Played:
+def _play(dsn: str, plan: Plan, run: str) -> Played:
     from cli.demo_day import play
     from cli.demo_service import service
 
     total = sum(len(day.outcomes) for day in plan.days)
-    say(f"{plan.origin}; run {run}: {total} rounds at {len(plan.days)} tables")
+    say(f"run {run}: {counted(total, 'round')} at {counted(len(plan.days), 'table')}; {plan.origin}")
+    say(f"the same day again: --seed {plan.seed}, with the other options as they are now")
     left = _left_open(dsn, plan)
     with service(dsn) as url:
         say(f"service at {url}")
         with Progress("playing", total, "rounds") as progress:
-            return play(url, plan.days, run=run, seed=seed, at_once=plan.at_once, left_open=left, progress=progress.update)
+            return play(url, plan.days, run=run, seed=plan.seed, at_once=plan.at_once, left_open=left, progress=progress.update)
 
 
 def _left_open(dsn: str, plan: Plan) -> dict[str, OpenRound]:
@@ -229,10 +254,13 @@ def _show(dsn: str, plan: Plan, run: str, played: Played, form: Form) -> int:
     from cli.balances import balances_report
     from cli.explain import bet_explained
     from cli.replay import compare, document, exit_code, verdict
-    from cli.report import tables_report
+    from cli.report import shift_sheet, tables_report
 
-    say(f"{len(played.rounds)} rounds, {played.bets} bets, {played.events} events posted in {played.seconds:.1f} s")
-    report = tables_report(dsn, notes=[f"{plan.origin}; figures are of all runs, of which {run} is the last"])
+    posted = f"{counted(len(played.rounds), 'round')}, {counted(played.bets, 'bet')}, {counted(played.events, 'event')} posted"
+    say(f"{posted} in {played.seconds:.1f} s")
+    first = run == "demo-1"
+    note = f"figures are of this run, {run}" if first else f"figures are of every run in this ledger, of which {run} is the last"
+    report, of_run = tables_report(dsn, notes=[f"{plan.origin}; {note}"]), shift_sheet(dsn, run)
     balances = balances_report(dsn)
     counts, expected = _counts(dsn, run, played), Counter(outcome for day in plan.days for outcome in day.outcomes)
     bet = _winning_bet(dsn, played)
@@ -243,6 +271,7 @@ def _show(dsn: str, plan: Plan, run: str, played: Played, form: Form) -> int:
         emit_json(
             {
                 "run": run,
+                "seed": plan.seed,
                 "origin": plan.origin,
                 "rounds": len(played.rounds),
                 "bets": played.bets,
@@ -250,6 +279,7 @@ def _show(dsn: str, plan: Plan, run: str, played: Played, form: Form) -> int:
                 "position": str(played.position),
                 "counts": {outcome: counts[outcome] for outcome in sorted(counts, key=_in_order)},
                 "counts_equal": counts == expected,
+                "of_this_run": _document(Report(f"Run {run}", [of_run])),
                 "report": _document(report),
                 "balances": _document(balances),
                 "explained": explanation.document() if explanation else None,
@@ -257,18 +287,20 @@ def _show(dsn: str, plan: Plan, run: str, played: Played, form: Form) -> int:
             }
         )
         return code
+    if form == "csv":
+        emit_csv((Column("run", "run"), *of_run.columns), [{"run": run, **row} for row in of_run.rows])
+        say_lines(verdict(replayed))
+        return code
+    if not first:
+        emit(Report(f"Run {run}", [of_run], notes=[plan.origin, "figures are of this run alone"]), form)
+        click.echo()
     for part in (report, balances):
         emit(part, form)
         click.echo()
     if plan.at_once > 1 or counts != expected:
         emit(_counts_report(run, counts, expected), form)
         click.echo()
-    if explanation is not None:
-        for line in explanation.lines():
-            click.echo(line)
-        click.echo()
-    for line in verdict(replayed):
-        click.echo(line)
+    emit_lines([*([*explanation.lines(), ""] if explanation is not None else []), *verdict(replayed)])
     _next(played, bet)
     return code
 
@@ -295,7 +327,8 @@ def _counts_report(run: str, counts: Counter[str], expected: Counter[str]) -> Re
         Column("source", "in the source", "number"),
     )
     verdict = "equal to" if counts == expected else "DIFFERENT from"
-    return Report(f"Outcomes of {run}: {sum(counts.values())} rounds, {verdict} the source's counts", [Sheet(columns, rows)])
+    rounds = counted(sum(counts.values()), "round")
+    return Report(f"Outcomes of {run}: {rounds}, {verdict} the source's counts", [Sheet(columns, rows)])
 
 
 def _in_order(outcome: str) -> list[int]:
@@ -325,11 +358,17 @@ def _document(report: Report) -> Any:
 
 def _next(played: Played, bet: UUID | None) -> None:
     """What to type next, on stderr."""
+    from cli.typed import ROOT, from_here, program
+
+    example = ROOT / "docs" / "how-to" / "post-a-round.md"
+    how = f"see {from_here(example)}" if example.exists() else "/openapi.json describes what it takes"
+    commands = [
+        f"rounds show {played.rounds[-1]}",
+        *([f"explain {bet}"] if bet is not None else []),
+        "report tables --csv",
+        "balances win/",
+        "rules settle 30/2003 17 straight:17=100 red=50.00",
+        f"serve     # then post a round to it: {how}",
+    ]
     say("\nWhat to type next:")
-    say(f"  roundledger rounds show {played.rounds[-1]}")
-    if bet is not None:
-        say(f"  roundledger explain {bet}")
-    say("  roundledger report tables --csv")
-    say("  roundledger balances win/")
-    say("  roundledger rules settle 30/2003 17 straight:17=100 red=50.00")
-    say("  roundledger serve                              then post events to it; see /openapi.json")
+    say_lines(f"  {program()} {command}" for command in commands)

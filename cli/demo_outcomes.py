@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -40,13 +42,27 @@ def read_recorded(path: Path) -> list[RecordedOutcome]:
     The whole file is read and checked before anything is played. Raises Refusal LGR-0703 naming file and line.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            found = list(_rows(path, file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        found = list(_rows(path, io.StringIO(_text(path), newline="")))
+    except (OSError, csv.Error) as error:
         raise Refusal("LGR-0703", f"the file cannot be read: {error}", field=str(path)) from error
     if not found:
         raise Refusal("LGR-0703", "the file has no outcomes", field=str(path), help="a header line, then one line an outcome")
     return found
+
+
+def _text(path: Path) -> str:
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Refusal(
+            "LGR-0703",
+            "the file is not text in UTF-8",
+            field=f"{path}:{line}",
+            value=data[error.start : error.start + 8].hex(" "),
+            help=f"save it as CSV in UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 {shlex.quote(path.name)} > utf8.csv",
+        ) from error
 
 
 def _rows(path: Path, file: Iterator[str]) -> Iterator[RecordedOutcome]:

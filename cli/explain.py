@@ -9,12 +9,42 @@ from uuid import UUID
 
 import click
 
-from cli.output import Form, emit_json, examples, timestamp
+from cli.options import Form, examples, output_options
+from cli.output import NOTHING, Column, emit_csv, emit_json, emit_lines, to_the_second
 from cli.session import database
 
 if TYPE_CHECKING:
     from ledger.events import Recorded, RoundOpened
     from ledger.rules import Explanation, Resolution
+
+
+COLUMNS = (
+    Column("bet", "bet"),
+    Column("round", "round"),
+    Column("table", "table"),
+    Column("player", "player"),
+    Column("regulation", "regulation"),
+    Column("applied", "applied"),
+    Column("outcome", "outcome"),
+    Column("shown", "shown"),
+    Column("spot", "spot"),
+    Column("article", "article"),
+    Column("currency", "currency"),
+    Column("stake", "stake", "amount"),
+    Column("result", "result"),
+    Column("odds", "odds", "number"),
+    Column("prize_exact", "exact prize", "exact"),
+    Column("prize", "prize", "amount"),
+    Column("commission", "commission", "amount"),
+    Column("breakage", "breakage", "amount"),
+    Column("net_prize", "net prize", "amount"),
+    Column("returned", "returned", "amount"),
+    Column("placed_position", "placed at", "position"),
+    Column("resolved_position", "resolved at", "position"),
+    Column("reason", "reason"),
+    Column("differences", "differences"),
+)
+"""Of the CSV: a line for each bet."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +65,13 @@ class Explained:
         shown = [
             f"Bet {self.bet} at table {opened.table}, round {self.round}",
             *(f"  {line}" for line in self.explanation.lines()),
-            f"  regulation {opened.regulation} as the log holds it, sha256 {opened.regulation_hash[:16]}",
+            f"  logged: {opened.regulation}, sha256 {opened.regulation_hash}",
             "  events:",
         ]
         for what, recorded in self.events:
             body: Any = recorded.body
             event = body.TOPIC
-            shown.append(f"    position {recorded.position}: {event}, {what}, {timestamp(body.received_at)}")
+            shown.append(f"    position {recorded.position}: {event}, {what}, {to_the_second(body.received_at)}")
         shown += [f"  DIFFERENT: {difference}" for difference in self.differences]
         return shown
 
@@ -62,18 +92,48 @@ class Explained:
             "differences": self.differences,
         }
 
+    def row(self) -> dict[str, Any]:
+        """The same in one row of `COLUMNS`."""
+        from ledger.events import BetPlaced
+
+        told = self.explanation.to_json()
+        position, player = next((at.position, at.body.player) for _, at in self.events if isinstance(at.body, BetPlaced))
+        return {
+            **{column.key: told.get(column.key) for column in COLUMNS},
+            "bet": self.bet,
+            "round": self.round,
+            "table": self.opened.table,
+            "player": player,
+            "applied": self.opened.applied,
+            "outcome": told["outcome"]["text"],
+            "shown": told["outcome"]["shown"],
+            "currency": self.opened.currency,
+            "placed_position": position,
+            "resolved_position": self.resolved_position,
+            "reason": next((step.text for step in self.explanation.steps if step.heading == "Decision"), None),
+            "differences": "; ".join(self.differences),
+        }
+
+    @property
+    def resolved_position(self) -> int | None:
+        """Of the event that paid the bet, or by whose outcome it was lost."""
+        from ledger.events import OutcomeRecorded, PayoutMade
+
+        found = [recorded.position for _, recorded in self.events if isinstance(recorded.body, PayoutMade | OutcomeRecorded)]
+        return max(found, default=None)
+
 
 @click.command(
     epilog=examples(
         "roundledger explain 01939f2a-b3c4-7a1f       the beginning of the id of a bet or of a round",
-        "roundledger explain 01939f2a-b3c4-7a1f --json",
+        "roundledger explain 01939f2a-b3c4-7a1f --csv       a line for each bet",
         codes="0 explained, 1 the log has other figures than the rules give, 2 could not be done.",
     )
 )
 @click.argument("id_", metavar="BET|ROUND")
-@click.option("--json", "form", flag_value="json", default="table", show_default=False, help="Print JSON.")
+@output_options
 def explain(id_: str, form: Form) -> int:
-    """Say why a BET, or each bet of a ROUND, was paid what it was paid.
+    """Say why a bet, or each bet of a round, was paid so.
 
     Outcome, chance, article with its official terms, arithmetic with exact fractions, rounding, and the events with their
     positions; by the regulation whose content the log holds, whatever the files of today say.
@@ -88,13 +148,13 @@ def explain(id_: str, form: Form) -> int:
         explained = round_explained(dsn, found.round, found.bet)
     if form == "json":
         emit_json([each.document() for each in explained])
+    elif form == "csv":
+        emit_csv(COLUMNS, [each.row() for each in explained])
     else:
-        for each in explained:
-            for line in each.lines():
-                click.echo(line)
-            click.echo()
+        for n, each in enumerate(explained):
+            emit_lines([*[""] * bool(n), *each.lines()])
         if not explained:
-            click.echo("No activity: the round has no bets")
+            emit_lines([f"{NOTHING}: the round has no bets"])
     return 1 if any(each.differences for each in explained) else 0
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.output import examples, say
+from cli.options import examples
+from cli.output import say
 from cli.regulations import NOT_IN_SOURCES, Unverified, inferred, offered, percent, pick, unverified_options, worth
 
 if TYPE_CHECKING:
@@ -41,7 +42,10 @@ _LONGEST_RUN = 3
 )
 @unverified_options
 def page(game: str | None, folder: Path | None, unverified: Unverified | None) -> None:
-    """Print the page of a game: chance codes, official terms, numbers, odds, articles, edges, and all that is assumed."""
+    """Print the page of a game for the documents.
+
+    Chance codes, official terms, numbers, odds, articles, edges, and all that is assumed.
+    """
     by_game: dict[str, list[Regulation]] = {}
     for each in pick(game, unverified):
         by_game.setdefault(each.game, []).append(each)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
@@ -31,6 +32,45 @@ def find_round(conn: psycopg.Connection[Any], text: str) -> UUID:
 def find(conn: psycopg.Connection[Any], text: str) -> Found:
     """The bet or the round whose id begins with `text`. Raises Refusal LGR-0701 (none) or LGR-0702 (several)."""
     return _one(text, "round or bet", _rounds(conn, text) + _bets(conn, text))
+
+
+def shortened(conn: psycopg.Connection[Any], ids: Collection[UUID]) -> dict[UUID, str]:
+    """The beginning of each of these ids that no other round or bet of the log shares, all equally long: enough to type."""
+    if not ids:
+        return {}
+    rows = conn.execute(_NEIGHBOURS, {"ids": list(ids)}).fetchall()
+    digits = max([_SHORT, *(_shared(id_.hex, other.hex) + 1 for id_, *others in rows for other in others if other is not None)])
+    return {id_: _beginning(str(id_), digits) for id_ in ids}
+
+
+_SHORT = 8
+"""Hexadecimal digits that people are shown at least."""
+
+_NEIGHBOURS = """
+    SELECT wanted.id, round_before.id, round_after.id, bet_before.id, bet_after.id
+    FROM unnest(%(ids)s::uuid[]) AS wanted(id)
+    LEFT JOIN LATERAL (SELECT originator_id AS id FROM ledger.events WHERE originator_id < wanted.id AND originator_version = 1
+                       AND topic LIKE 'RoundOpened.%%' ORDER BY originator_id DESC LIMIT 1) AS round_before ON true
+    LEFT JOIN LATERAL (SELECT originator_id AS id FROM ledger.events WHERE originator_id > wanted.id AND originator_version = 1
+                       AND topic LIKE 'RoundOpened.%%' ORDER BY originator_id LIMIT 1) AS round_after ON true
+    LEFT JOIN LATERAL (SELECT cause AS id FROM ledger.events WHERE cause < wanted.id AND topic LIKE 'BetPlaced.%%'
+                       ORDER BY cause DESC LIMIT 1) AS bet_before ON true
+    LEFT JOIN LATERAL (SELECT cause AS id FROM ledger.events WHERE cause > wanted.id AND topic LIKE 'BetPlaced.%%'
+                       ORDER BY cause LIMIT 1) AS bet_after ON true
+"""
+"""The id that comes next in order shares the most with an id, so no other has to be looked at."""
+
+
+def _shared(one: str, other: str) -> int:
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=True)) if a != b), len(one))
+
+
+def _beginning(text: str, digits: int) -> str:
+    """The beginning of an id as it is written, with so many hexadecimal digits."""
+    end = digits
+    while len(text[:end].replace("-", "")) < digits:
+        end += 1
+    return text[:end]
 
 
 def _rounds(conn: psycopg.Connection[Any], text: str) -> list[Found]:

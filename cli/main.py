@@ -1,7 +1,7 @@
 """`roundledger`: the group of all commands, and what a process says at its end.
 
 Exit codes: 0 done, and where something was compared, equal; 1 a difference was found; 2 it could not be done (usage, file,
-database, a refusal). Interrupted by Ctrl-C: 130. The reader of a pipe went away: 141, as for any program.
+database, a refusal). Interrupted by Ctrl-C: 130. The reader of a pipe went away, as `head` does: 141, as for any program.
 
 Commands are imported when they are called, and import what is heavy (psycopg, starlette, rich) when they run.
 """
@@ -12,12 +12,14 @@ import importlib
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import click
 
-from cli.output import examples
+from cli.legible import make_legible, what_was_missing
+from cli.options import examples
 from ledger import __version__
 from ledger.errors import Refusal
 
@@ -34,6 +36,7 @@ COMMANDS = {
     "rules": "cli.rules:rules",
     "property": "cli.property:property_",
     "db": "cli.db:db",
+    "doctor": "cli.doctor:doctor",
     "explain-error": "cli.errors:explain_error",
 }
 """Command → where it is; the order of the help text."""
@@ -66,15 +69,41 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
+class ReaderGone(Exception):
+    """Nobody reads any more what is printed."""
+
+
+@contextmanager
+def _reader_may_go() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise ReaderGone from error
+
+
+class Program(LazyGroup):
+    """The whole program. click itself ends it with 1 when a pipe breaks, which here means "a difference was found"."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Reads the command line; help is printed here."""
+        with _reader_may_go():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Does what the command line says."""
+        with _reader_may_go():
+            return super().invoke(ctx)
+
+
 @click.group(
-    cls=LazyGroup,
+    cls=Program,
     lazy=COMMANDS,
     context_settings=CONTEXT,
     epilog=examples(
         "roundledger demo                                      play a day and see what comes out",
         "roundledger rules settle 30/2003 17 straight:17=100   what would it pay, by which article",
         "roundledger report tables --csv                       the table report, for a spreadsheet",
-        codes="0 done and equal, 1 a difference was found, 2 could not be done.",
+        codes="0 done and equal, 1 a difference was found, 2 could not be done, 141 nobody read on (as after | head).",
     ),
 )
 @click.version_option(__version__, "-V", "--version", prog_name="roundledger", message="%(prog)s %(version)s")
@@ -86,8 +115,19 @@ def roundledger() -> None:
     """
 
 
+_GONE = 128 + signal.SIGPIPE
+
+
 def run(arguments: Sequence[str]) -> int:
     """Runs one command line and returns its exit code; what a person did wrong never shows a traceback."""
+    try:
+        with _reader_may_go():
+            return _run(arguments)
+    except ReaderGone:
+        return _GONE
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         returned = roundledger.main(list(arguments), prog_name="roundledger", standalone_mode=False)
         sys.stdout.flush()
@@ -100,21 +140,33 @@ def run(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("\ninterrupted", err=True)
         return 130
-    except BrokenPipeError:
-        # Nobody reads any more; keep the interpreter from failing once more when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
     return returned if isinstance(returned, int) else 0
 
 
 def main() -> NoReturn:
     """The console script."""
+    make_legible()
     try:
         code = run(sys.argv[1:])
+        if missing := what_was_missing():
+            click.echo(missing, err=True)
+    except BrokenPipeError:
+        code = _GONE
     except Exception:  # noqa: BLE001 - the interpreter's own code for a fault is 1, which here means "a difference was found"
         sys.excepthook(*sys.exc_info())
         code = 2
-    raise SystemExit(code)
+    raise SystemExit(_flushed(code))
+
+
+def _flushed(code: int) -> int:
+    """The exit code after all is written: the interpreter flushes once more at its end, and would end with a code of its own."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            code = _GONE if isinstance(error, BrokenPipeError) else code or 2
+    return code
 
 
 if __name__ == "__main__":

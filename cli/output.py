@@ -2,15 +2,15 @@
 
 Data goes to stdout; words, notes and progress go to stderr. What each form promises:
 
-table  amounts right-aligned as plain decimals, their currency in the column's header, one block and one line of totals for each
-       currency (amounts of two currencies are never added); where the terminal is too narrow, one record below the other.
+table  for people; `cli.drawing` has it.
 JSON   one document. Amounts are strings of minor units of the `currency` beside them, positions strings of digits, exact figures
-       fractions as text, times ISO 8601 in UTC.
-CSV    UTF-8, one header line, one record a line; amounts as plain decimals, times ISO 8601 in UTC. A text cell that a spreadsheet
-       would take for a formula (it starts with = + - or @) gets an apostrophe in front; numbers do not. Control characters are
-       shown as escapes, as in a table.
+       fractions as text (of minor units where they are money), times ISO 8601 in UTC.
+CSV    UTF-8, one header line, one record a line; amounts as plain decimals of their currency, exact ones too, or as a fraction of
+       the same unit where they are no whole minor units; times ISO 8601 in UTC. A text cell that a spreadsheet would take for a
+       formula (it starts with = + - or @) gets an apostrophe in front; numbers do not. Control characters are shown as escapes,
+       as in a table.
 
-rich is imported when a table is drawn and not before: `roundledger --help` should not wait for it.
+What draws is imported when something is drawn and not before: `roundledger --help` should not wait for it.
 """
 
 from __future__ import annotations
@@ -18,38 +18,29 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple
 
 import click
 
+from cli.options import Form
 from ledger import __version__
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
-Form = Literal["table", "json", "csv"]
-Kind = Literal["text", "amount", "number", "position"]
-"""What a cell holds: `amount` minor units of the row's currency (int, or text of one), `number` a figure that is no money,
-`position` a place in the log."""
+Kind = Literal["text", "amount", "exact", "number", "position"]
+"""What a cell holds: `amount` minor units of the row's currency (int, or text of one), `exact` a fraction of them, `number` a
+figure that is no money, `position` a place in the log."""
 
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 """Some spreadsheets take the full-width signs as well."""
-_UNBOUNDED = 1000
-"""Columns of a line when nobody looks at it on a terminal: nothing is wrapped or cut in a file."""
 
 NOTHING = "No activity"
 """What a report says instead of being empty."""
 
 Row = Mapping[str, Any]
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Amount(NamedTuple):
@@ -57,19 +48,25 @@ class Amount(NamedTuple):
 
     minor: int
     currency: str
+    if_any: bool = False
+    """Whether people are shown it only where it is not zero."""
 
     def __str__(self) -> str:
-        return f"{plain(self.minor, 'amount', self.currency)} {self.currency}"
+        return f"{self.currency} {plain(self.minor, 'amount', self.currency)}"
 
 
 class Column(NamedTuple):
-    """One column: its key in JSON and CSV, its title in a table, and what its cells hold."""
+    """One column: its key in JSON and CSV, its title in a table, and what its cells hold. JSON and CSV have every column."""
 
     key: str
     title: str
     kind: Kind = "text"
     drawn: bool = True
-    """Whether a table shows it; JSON and CSV always do."""
+    """Whether a table shows it."""
+    below: int = 0
+    """Where a terminal is too narrow, the columns with the highest number go below their row first; those with 0 never."""
+    if_any: bool = False
+    """Whether a table shows it only where one of its cells holds something, an amount other than zero."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +79,14 @@ class Sheet:
     title: str = ""
     totals: Sequence[Row] = ()
     """One row a currency, with the columns that have a total."""
+    legend: str = ""
+    """What a reader of the table has to know of its figures, printed under it."""
+    mixed: bool = False
+    """Whether a table keeps rows of several currencies together, in their order; it has no totals then."""
+    drawn: bool = True
+    """Whether people are shown it; JSON always has it."""
+    for_people: Callable[[Row], Row] = lambda row: row
+    """A row with what people are shown in place of full ids and the like."""
 
 
 @dataclass(frozen=True)
@@ -102,26 +107,6 @@ def header(**facts: Any) -> dict[str, Any]:
     return {**facts, "generated_at": datetime.now(UTC).replace(microsecond=0), "software": f"roundledger {__version__}"}
 
 
-# ------------------------------------------------------------------------------------------------------------------- options
-
-
-def output_options(command: Command) -> Command:
-    """The options --json and --csv; the command receives `form`."""
-    as_csv = click.option(
-        "--csv", "form", flag_value="csv", help="Print CSV; amounts are plain decimals, and ' goes before text like =1+1."
-    )
-    as_json = click.option(
-        "--json", "form", flag_value="json", default="table", show_default=False, help="Print JSON; amounts are minor units."
-    )
-    return as_json(as_csv(command))
-
-
-def examples(*lines: str, codes: str = "") -> str:
-    """The end of a help text: real examples as they are typed, and the exit codes where they say more than 0 and 2."""
-    shown = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
-    return f"{shown}\n\n\b\nExit codes: {codes}" if codes else shown
-
-
 # ---------------------------------------------------------------------------------------------------------------------- cells
 
 
@@ -135,6 +120,23 @@ def timestamp(at: datetime) -> str:
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
+def to_the_second(at: datetime) -> str:
+    """ISO 8601 in UTC without the fraction of the second: what people are shown."""
+    return timestamp(at.replace(microsecond=0))
+
+
+def exact(minor: Fraction, currency: str) -> str:
+    """An exact amount of minor units in the currency's unit: a plain decimal, or a fraction where it is no whole minor unit."""
+    from ledger.money import format_plain, minor_digits
+
+    return format_plain(int(minor), currency) if minor.denominator == 1 else str(minor / 10 ** minor_digits(currency))
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things: `1 round`, `2 rounds`."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def plain(value: Any, kind: Kind = "text", currency: str | None = None) -> str:
     """A cell as people and CSV write it."""
     if value is None:
@@ -144,6 +146,11 @@ def plain(value: Any, kind: Kind = "text", currency: str | None = None) -> str:
 
         assert currency is not None, "an amount without its currency is no amount"
         return format_plain(int(value), currency)
+    if kind == "exact":
+        assert currency is not None, "an amount without its currency is no amount"
+        return exact(Fraction(value), currency)
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, datetime):
         return timestamp(value)
     if isinstance(value, tuple | list) and not isinstance(value, Amount):
@@ -153,7 +160,7 @@ def plain(value: Any, kind: Kind = "text", currency: str | None = None) -> str:
 
 def machine(value: Any, kind: Kind = "text") -> Any:
     """A cell as JSON carries it."""
-    if kind in ("amount", "position") and value is not None:
+    if kind in ("amount", "exact", "position") and value is not None:
         return str(value)
     if value is None or isinstance(value, bool | int | str):
         return value
@@ -187,12 +194,35 @@ def emit(report: Report, form: Form) -> None:
         if not report.sheets[0].rows:
             say(NOTHING)
     else:
-        _draw(report)
+        from cli.drawing import draw
+
+        draw(report)
 
 
 def emit_json(document: Any) -> None:
     """Prints one JSON document that is no report."""
     _write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+
+def emit_csv(columns: Sequence[Column], rows: Iterable[Row]) -> None:
+    """Prints rows as CSV, where what JSON and people are told is no report."""
+    _write(_csv(columns, rows))
+
+
+def emit_record(record: Mapping[str, Any], form: Form) -> bool:
+    """Prints what a program is told in one JSON object or one CSV record; False, and nothing is printed, for people."""
+    if form == "json":
+        emit_json({key: machine(value) for key, value in record.items()})
+    elif form == "csv":
+        emit_csv([Column(key, key, "number" if isinstance(value, int) else "text") for key, value in record.items()], [record])
+    return form != "table"
+
+
+def emit_lines(lines: Sequence[str]) -> None:
+    """Prints lines for people; those too long for the terminal go on below, indented."""
+    from cli.drawing import draw_lines
+
+    draw_lines(lines)
 
 
 def as_json(report: Report) -> str:
@@ -211,11 +241,15 @@ def as_json(report: Report) -> str:
 def as_csv(report: Report) -> str:
     """The report's first sheet as CSV."""
     sheet = report.sheets[0]
+    return _csv(sheet.columns, sheet.rows)
+
+
+def _csv(columns: Sequence[Column], rows: Iterable[Row]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(column.key for column in sheet.columns)
-    for row in sheet.rows:
-        writer.writerow(_cell(row, column) for column in sheet.columns)
+    writer.writerow(column.key for column in columns)
+    for row in rows:
+        writer.writerow(_cell(row, column) for column in columns)
     return out.getvalue()
 
 
@@ -227,95 +261,8 @@ def _cell(row: Row, column: Column) -> str:
 def _write(text: str) -> None:
     # Bytes, so that the encoding of the terminal or of the locale cannot change what a program reads.
     sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.write(text.encode(errors="backslashreplace"))  # a lone surrogate is an escape in JSON
     sys.stdout.buffer.flush()
-
-
-def console() -> Console:
-    """A console on stdout: the terminal's width, or no limit where it is no terminal; NO_COLOR is obeyed."""
-    from rich.console import Console
-
-    out = sys.stdout
-    if isinstance(out, io.TextIOWrapper):
-        out.reconfigure(errors="backslashreplace")  # a terminal that has no 骰 gets its code, not a traceback
-    width = None if out.isatty() or os.environ.get("COLUMNS", "").isdecimal() else _UNBOUNDED
-    return Console(file=out, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
-
-
-def _draw(report: Report) -> None:
-    out = console()
-    out.print(visible(report.title), style="bold")
-    for key, value in report.facts.items():
-        if value not in (None, ""):
-            out.print(f"  {key.replace('_', ' ')}: {visible(plain(value))}")
-    for note in report.notes:
-        out.print(f"  note: {visible(note)}")
-    for sheet in report.sheets:
-        out.print()
-        if sheet.title:
-            out.print(visible(sheet.title), style="bold")
-        if not sheet.rows:
-            out.print(f"  {NOTHING}")
-            continue
-        for n, (currency, rows) in enumerate(_by_currency(sheet)):
-            if n:
-                out.print()
-            _draw_block(out, sheet, currency, rows)
-
-
-def _by_currency(sheet: Sheet) -> list[tuple[str | None, list[Row]]]:
-    """The rows in blocks of one currency, where the sheet has amounts; in the order in which the currencies appear."""
-    if not any(column.kind == "amount" for column in sheet.columns):
-        return [(None, list(sheet.rows))]
-    blocks: dict[str | None, list[Row]] = {}
-    for row in sheet.rows:
-        blocks.setdefault(row.get("currency"), []).append(row)
-    return list(blocks.items())
-
-
-def _draw_block(out: Console, sheet: Sheet, currency: str | None, rows: list[Row]) -> None:
-    from rich.measure import Measurement
-
-    columns = [column for column in sheet.columns if column.drawn and (currency is None or column.key != "currency")]
-    lines = [_line(row, columns, currency) for row in rows]
-    last = next((_line(row, columns, currency) for row in sheet.totals if row.get("currency") == currency), None)
-    if last is not None:
-        last[0] = "total"
-    titles = [_title(column, currency) for column in columns]
-    table = _table(columns, titles, lines, last)
-    if Measurement.get(out, out.options.update(width=_UNBOUNDED), table).maximum <= out.width:
-        out.print(table)
-        return
-    # Too narrow for a table: one record below the other, so that no amount is ever cut.
-    width = max(map(len, titles))
-    for line in [*lines, *([last] if last else [])]:
-        for title, cell in zip(titles, line, strict=True):
-            if cell:
-                out.print(f"{title:>{width}}  {cell}")
-        out.print()
-
-
-def _line(row: Row, columns: Sequence[Column], currency: str | None) -> list[str]:
-    return [visible(plain(row.get(column.key), column.kind, currency)) for column in columns]
-
-
-def _title(column: Column, currency: str | None) -> str:
-    return f"{column.title} {currency}" if currency and column.kind == "amount" else column.title
-
-
-def _table(columns: Sequence[Column], titles: Sequence[str], lines: Sequence[Sequence[str]], last: Sequence[str] | None) -> Table:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, show_footer=last is not None)
-    table.header_style = table.footer_style = "bold"
-    for n, (column, title) in enumerate(zip(columns, titles, strict=True)):
-        side: Literal["left", "right"] = "left" if column.kind == "text" else "right"
-        table.add_column(Text(title), Text(last[n]) if last else "", justify=side, no_wrap=True)
-    for line in lines:
-        table.add_row(*map(Text, line))
-    return table
 
 
 # ---------------------------------------------------------------------------------------------------------------------- words
@@ -326,39 +273,7 @@ def say(text: str) -> None:
     click.echo(text, err=True)
 
 
-class Progress:
-    """How far a long command is, on stderr: one line that moves on a terminal, a plain line every few seconds elsewhere."""
-
-    def __init__(self, what: str, total: int | None = None, unit: str = "events") -> None:
-        self._what = what
-        self._total = total
-        self._unit = unit
-        self._live = sys.stderr.isatty()
-        self._every = 0.1 if self._live else 5.0
-        self._began = self._last = time.monotonic()
-        self._drawn = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def update(self, done: int, *, total: int | None = None) -> None:
-        """Says that `done` of the total are done; cheap enough to call for every batch."""
-        self._total = total if total is not None else self._total
-        now = time.monotonic()
-        if now - self._last < self._every:
-            return
-        self._last = now
-        of = f" of {self._total}" if self._total is not None else ""
-        rate = done / max(now - self._began, 1e-9)
-        line = f"{self._what}: {done}{of} {self._unit}, {rate:.0f}/s"
-        if self._live:
-            sys.stderr.write(f"\r\x1b[K{line}")
-            sys.stderr.flush()
-            self._drawn = True
-        else:
-            say(line)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._drawn:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+def say_lines(lines: Iterable[str]) -> None:
+    """Lines for the person, on stderr."""
+    for line in lines:
+        say(line)

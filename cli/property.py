@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.output import Column, Form, Report, Sheet, emit, emit_json, examples, output_options, say
+from cli.options import FILE, Form, examples, output_options
+from cli.output import Column, Report, Sheet, counted, emit, emit_csv, emit_json, emit_record, say
 from cli.regulations import ASSUMPTIONS, assumption_rows
 from cli.session import database
 
 if TYPE_CHECKING:
     from ledger.property import Property
-
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 _TABLES = (
     Column("table", "table"),
@@ -32,41 +31,63 @@ def property_() -> None:
 
 
 @property_.command(
-    epilog=examples("roundledger property check house.toml", codes="0 valid, 2 not valid, with the entry that is wrong.")
+    epilog=examples(
+        "roundledger property example > house.toml",
+        "roundledger property check house.toml",
+        codes="0 valid, 2 not valid, with the entry that is wrong.",
+    )
 )
 @click.argument("file", type=FILE)
-def check(file: Path) -> None:
-    """Check a configuration FILE; nothing is stored."""
+@output_options
+def check(file: Path, form: Form) -> None:
+    """Check a configuration file; nothing is stored."""
     config = read_property(file)
-    say(f"{file}: valid: property {config.id}, {len(config.tables)} tables, sha256 {config.sha256[:12]}")
+    if not emit_record({"file": str(file), "valid": True, **_summary(config)}, form):
+        say(f"{file}: valid: property {config.id}, {counted(len(config.tables), 'table')}, sha256 {config.sha256}")
 
 
-@property_.command(epilog=examples("roundledger property apply house.toml"))
+@property_.command(epilog=examples("roundledger property example > house.toml", "roundledger property apply house.toml"))
 @click.argument("file", type=FILE)
-def apply(file: Path) -> None:
-    """Play by the configuration FILE from now on.
+@output_options
+def apply(file: Path, form: Form) -> None:
+    """Play by a configuration file from now on.
 
     It is logged with its content hash; rounds that were opened before keep the one they were opened under.
     """
     config = read_property(file)
     with database() as dsn:
         changed = apply_property(dsn, config)
-    say(f"property {config.id}: {'applied' if changed else 'already in force'}, sha256 {config.sha256[:12]}")
+    if not emit_record({"file": str(file), "applied": changed, **_summary(config)}, form):
+        say(f"property {config.id}: {'applied' if changed else 'already in force'}, sha256 {config.sha256}")
 
 
 @property_.command(epilog=examples("roundledger property show", "roundledger property show --json"))
 @output_options
 def show(form: Form) -> None:
-    """Show the properties in force, with the register of every assumption and opt-in that they play by."""
+    """Show the properties in force.
+
+    With the register of every assumption and opt-in that they play by; CSV has their tables.
+    """
     with database() as dsn:
         configs = properties(dsn)
     if form == "json":
         emit_json([_document(config) for config in configs])
         return
+    if form == "csv":
+        emit_csv((Column("property", "property"), *_TABLES), [{"property": c.id, **row} for c in configs for row in _tables(c)])
+        return
     if not configs:
-        say("no property is configured; type: roundledger property apply FILE")
+        say("no property is configured; type: roundledger property example > house.toml; roundledger property apply house.toml")
     for config in configs:
         emit(_report(config), form)
+
+
+@property_.command(epilog=examples("roundledger property example > house.toml", "roundledger serve --property house.toml"))
+def example() -> None:
+    """Print the demo house's configuration, to start from."""
+    from importlib.resources import files
+
+    click.echo((files("seeds") / "demo" / "property.toml").read_text("utf-8"), nl=False)
 
 
 def apply_property(dsn: str, config: Property) -> bool:
@@ -121,6 +142,10 @@ def _report(config: Property) -> Report:
             Sheet(ASSUMPTIONS, in_force(config), name="assumptions", title="Assumptions and opt-ins in force"),
         ],
     )
+
+
+def _summary(config: Property) -> dict[str, Any]:
+    return {"property": config.id, "name": config.name, "tables": len(config.tables), "sha256": config.sha256}
 
 
 def _tables(config: Property) -> list[dict[str, Any]]:

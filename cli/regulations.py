@@ -20,7 +20,7 @@ NOT_IN_SOURCES = "not in sources"
 ASSUMPTIONS = (
     Column("regulation", "regulation"),
     Column("where", "where"),
-    Column("reason", "what is assumed, and why"),
+    Column("reason", "what is assumed, and why", below=1),
 )
 
 Command = TypeVar("Command", bound=Callable[..., Any])

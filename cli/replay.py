@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.output import Form, Progress, emit_json, examples, say
+from cli.options import Form, examples, output_options
+from cli.output import counted, emit_json, emit_lines, emit_record, say
+from cli.progress import Progress
 from cli.session import database
 
 if TYPE_CHECKING:
@@ -20,19 +22,21 @@ if TYPE_CHECKING:
         codes="0 equal, 1 different (the first difference is named), 2 could not run or nothing to compare.",
     )
 )
-@click.option("--json", "form", flag_value="json", default="table", show_default=False, help="Print JSON.")
+@output_options
 def replay(form: Form) -> int:
-    """Fold the whole log afresh in a scratch schema and compare every row with the live tables.
+    """Fold the log afresh and compare with the live tables.
 
-    Nothing is appended to the log. Regulations and properties are read from the log alone.
+    The whole log is folded into tables of their own, and every row is compared. Nothing is appended to the log, nothing live is
+    written; regulations and properties are read from the log alone.
     """
     with database() as dsn:
         found = compare(dsn)
     if form == "json":
         emit_json(document(found))
+    elif form == "csv":
+        emit_record(record(found), form)
     else:
-        for line in verdict(found):
-            click.echo(line)
+        emit_lines(verdict(found))
     return exit_code(found)
 
 
@@ -47,7 +51,7 @@ def compare(dsn: str) -> Comparison:
         catch_up(conn)
     with Progress("replay", unit="positions") as progress:
         found = fold_afresh(dsn, lambda done, total: progress.update(done, total=total))
-    say(f"{found.events} events folded afresh in {found.seconds:.1f} s, {found.rate:.0f}/s")
+    say(f"{counted(found.events, 'event')} folded afresh in {found.seconds:.1f} s, {found.rate:.0f}/s")
     return found
 
 
@@ -63,9 +67,10 @@ def verdict(found: Comparison) -> list[str]:
     if found.difference is not None:
         return ["replay: DIFFERENT", f"  first difference: {found.difference}"]
     if not found.events:
-        return ["replay: No activity: the log is empty, so nothing was compared"]
+        return ["replay: no activity: the log is empty, so nothing was compared"]
     at = max(found.positions.values(), key=int)
-    lines = [f"replay: equal: {sum(found.rows.values())} rows of {len(found.rows)} tables, up to position {at}"]
+    rows, tables = counted(sum(found.rows.values()), "row"), counted(len(found.rows), "table")
+    lines = [f"replay: equal: {rows} of {tables}, up to position {at}"]
     lines += [f"  not compared: projection {name} stands still: {reason}" for name, reason in found.stopped.items()]
     if found.behind != "0":
         lines.append(f"  not compared: the last {found.behind} positions, which the live tables have not come to")
@@ -78,3 +83,22 @@ def document(found: Comparison) -> dict[str, object]:
 
     fields: dict[str, object] = msgspec.to_builtins(found)
     return fields
+
+
+def record(found: Comparison) -> dict[str, object]:
+    """The same in one record."""
+    difference = found.difference
+    return {
+        "equal": found.equal,
+        "compared": exit_code(found) != 2,
+        "events": found.events,
+        "rows": sum(found.rows.values()),
+        "position": max(found.positions.values(), key=int, default="0"),
+        "behind": found.behind,
+        "stopped": "; ".join(f"{name}: {reason}" for name, reason in found.stopped.items()),
+        "table": difference and difference.table,
+        "key": difference and " ".join(f"{name}={value}" for name, value in difference.key.items()),
+        "column": difference and difference.column,
+        "live": difference and difference.live,
+        "replayed": difference and difference.replayed,
+    }

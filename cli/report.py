@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date
+from typing import Any
 
 import click
 
-from cli.output import Column, Form, Report, Sheet, emit, examples, header, output_options
-from cli.session import database, houses, position, reading
+from cli.options import DAY, Form, examples, output_options
+from cli.output import Column, Report, Sheet, emit, header
+from cli.session import database, houses, known_tables, position, reading
 
 COLUMNS = (
     Column("table", "table"),
-    Column("game", "game"),
-    Column("regulation", "regulation"),
+    Column("game", "game", below=2),
+    Column("regulation", "regulation", below=4),
     Column("applied", "applied", drawn=False),
     Column("currency", "currency"),
-    Column("rounds", "rounds", "number"),
-    Column("bets", "bets", "number"),
+    Column("rounds", "rounds", "number", below=1),
+    Column("bets", "bets", "number", below=3),
     Column("handle", "handle", "amount"),
     Column("pushed", "pushed", "amount", drawn=False),
+    Column("lost", "lost", "amount"),
     Column("prizes", "prizes", "amount"),
-    Column("commission", "commission", "amount"),
-    Column("breakage", "breakage", "amount"),
+    Column("commission", "commission", "amount", below=3, if_any=True),
+    Column("breakage", "breakage", "amount", below=3, if_any=True),
     Column("win", "win", "amount"),
-    Column("win_percent", "win % of handle", "number"),
-    Column("theoretical_win", "theoretical win", "amount"),
-    Column("theoretical_win_exact", "exact theoretical win in minor units", "number", drawn=False),
+    Column("win_percent", "win %", "number"),
+    Column("theoretical_win", "theo. win", "amount"),
+    Column("theoretical_win_exact", "exact theo. win", "exact", drawn=False),
+)
+LEGEND = "win = stakes lost − prizes, which are net of commission and breakage; win % is of the handle, the stakes lost and won"
+OUTCOMES = (
+    Column("table", "table"),
+    Column("game", "game"),
+    Column("outcome", "outcome"),
+    Column("count", "rounds", "number"),
 )
 
 
@@ -42,17 +52,17 @@ def report() -> None:
         "roundledger report tables --json | jq '.tables[] | {table, win}'",
     )
 )
-@click.option("--day", type=click.DateTime(["%Y-%m-%d"]), help="One gaming day only; without it, all of them.")
+@click.option("--day", type=DAY, help="One gaming day only; without it, all of them.")
 @output_options
-def tables(day: datetime | None, form: Form) -> None:
-    """What each table did.
+def tables(day: date | None, form: Form) -> None:
+    """What each table did: rounds, handle, prizes, win.
 
-    Handle is the stakes that won or lost; win is the stakes that lost less the net prizes, with commission and breakage in it;
+    Handle is the stakes that won or lost; win is the stakes that lost less the prizes, which are net of commission and breakage;
     theoretical win is the sum of stake × house edge, rounded to the minor unit once, half to even (its exact value is in JSON and
-    CSV).
+    CSV). JSON has how often each outcome came as well.
     """
     with database() as dsn:
-        made = tables_report(dsn, day.date() if day else None)
+        made = tables_report(dsn, day)
     emit(made, form)
 
 
@@ -64,14 +74,11 @@ def tables_report(dsn: str, day: date | None = None, notes: Sequence[str] = ()) 
 
     with reading(dsn) as conn:
         found = queries.table_report(conn, day)
+        counts = queries.outcomes(conn, day=day)
         _, stopped = position(conn, "tables")
     return Report(
         title="Table report",
-        facts=header(
-            property=houses(dsn),
-            period=f"gaming day {day}" if day else "all gaming days",
-            as_of_position=found.position,
-        ),
+        facts=header(property=houses(dsn), period=_period(day), as_of_position=found.position),
         notes=[*notes, *found.notes, *stopped],
         sheets=[
             Sheet(
@@ -79,6 +86,60 @@ def tables_report(dsn: str, day: date | None = None, notes: Sequence[str] = ()) 
                 [msgspec.structs.asdict(line) for line in found.lines],
                 name="tables",
                 totals=[msgspec.structs.asdict(total) for total in found.totals],
-            )
+                legend=LEGEND,
+            ),
+            Sheet(OUTCOMES, [msgspec.structs.asdict(count) for count in counts], name="outcomes", drawn=False),
         ],
     )
+
+
+def shift_sheet(dsn: str, shift: str) -> Sheet:
+    """What each table did in the rounds of a shift."""
+    import msgspec
+
+    from projections import queries
+
+    with reading(dsn) as conn:
+        lines = queries.shift_report(conn, shift)
+    columns = [column for column in COLUMNS if column.key in queries.ShiftLine.__struct_fields__]
+    totals: dict[str, dict[str, Any]] = {}
+    for line in lines:
+        total = totals.setdefault(line.currency, {"currency": line.currency})
+        for column in columns:
+            if column.kind == "amount" or column.key in ("rounds", "bets"):
+                total[column.key] = total.get(column.key, 0) + int(getattr(line, column.key))
+    for total in totals.values():
+        total["win_percent"] = queries.percent(total["win"], total["handle"])
+    rows = [msgspec.structs.asdict(line) for line in lines]
+    return Sheet(columns, rows, name="tables", totals=list(totals.values()), legend=LEGEND)
+
+
+@report.command(
+    epilog=examples(
+        "roundledger report outcomes",
+        "roundledger report outcomes --table R01 --csv",
+        codes="0 also where no such table is known, which is said; 2 could not be done.",
+    )
+)
+@click.option("--table", help="One table only.")
+@click.option("--day", type=DAY, help="One gaming day only; without it, all of them.")
+@output_options
+def outcomes(table: str | None, day: date | None, form: Form) -> None:
+    """How often each table showed each outcome."""
+    import msgspec
+
+    from projections import queries
+
+    with database() as dsn:
+        with reading(dsn) as conn:
+            counts = queries.outcomes(conn, table, day)
+            at, notes = position(conn, "tables")
+            if table is not None and table not in (known := known_tables(dsn, conn)):
+                notes.append(f"no table {table} is known; tables: {', '.join(known) or 'none'}")
+        facts = header(property=houses(dsn), table=table, period=_period(day), as_of_position=at)
+    rows = [msgspec.structs.asdict(count) for count in counts]
+    emit(Report("Outcomes", [Sheet(OUTCOMES, rows, name="outcomes")], facts, notes), form)
+
+
+def _period(day: date | None) -> str:
+    return f"gaming day {day}" if day else "all gaming days"

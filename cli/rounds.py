@@ -2,43 +2,47 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import click
 
-from cli.output import Amount, Column, Form, Report, Sheet, emit, examples, header, output_options, plain, timestamp
-from cli.session import database, position, reading
+from cli.options import DAY, Form, examples, output_options
+from cli.output import Amount, Column, Report, Row, Sheet, emit, exact, header, plain
+from cli.session import database, known_tables, position, reading
 
 if TYPE_CHECKING:
     from ledger.events import Recorded
-    from projections.views import RoundView
+    from projections.views import BetView, RoundView
 
 ROUNDS = (
     Column("round", "round"),
-    Column("position", "position", "position"),
+    Column("position", "position", "position", below=5),
     Column("table", "table"),
     Column("game", "game", drawn=False),
     Column("regulation", "regulation", drawn=False),
     Column("applied", "applied", drawn=False),
     Column("gaming_day", "gaming day", drawn=False),
-    Column("status", "status"),
+    Column("status", "status", below=3),
     Column("opened_at", "opened at", drawn=False),
     Column("settled_at", "settled at", drawn=False),
     Column("outcome", "outcome", drawn=False),
-    Column("shown", "outcome"),
+    Column("shown", "outcome", below=1),
+    Column("bets", "bets", "number", below=4),
     Column("currency", "currency"),
-    Column("bets", "bets", "number"),
     Column("stakes", "stakes", "amount"),
-    Column("prizes", "prizes", "amount"),
+    Column("lost", "lost", "amount", below=2),
+    Column("prizes", "prizes", "amount", below=2),
     Column("win", "win", "amount"),
 )
 BETS = (
     Column("bet", "bet"),
-    Column("position", "placed at", "position"),
-    Column("resolved_position", "resolved at", "position"),
-    Column("player", "player"),
+    Column("position", "placed at", "position", below=4),
+    Column("resolved_position", "resolved at", "position", below=4),
+    Column("player", "player", below=1),
     Column("seat", "seat", "number", drawn=False),
     Column("spot", "spot"),
     Column("numbers", "numbers", drawn=False),
@@ -46,15 +50,15 @@ BETS = (
     Column("currency", "currency"),
     Column("stake", "stake", "amount"),
     Column("result", "result"),
-    Column("odds", "odds", drawn=False),
-    Column("arithmetic", "stake × odds", "number"),
-    Column("prize_exact", "exact prize in minor units", drawn=False),
+    Column("odds", "odds", "number", drawn=False),
+    Column("arithmetic", "stake × odds", "number", below=2),
+    Column("prize_exact", "exact prize", "exact", drawn=False),
     Column("prize", "prize", "amount", drawn=False),
-    Column("commission", "commission", "amount"),
-    Column("breakage", "breakage", "amount"),
+    Column("commission", "commission", "amount", below=3, if_any=True),
+    Column("breakage", "breakage", "amount", below=3, if_any=True),
     Column("net_prize", "net prize", "amount", drawn=False),
     Column("returned", "returned", "amount"),
-    Column("article", "article"),
+    Column("article", "article", below=3),
 )
 EVENTS = (
     Column("position", "position", "position"),
@@ -63,10 +67,14 @@ EVENTS = (
     Column("terminal", "terminal"),
     Column("sequence", "sequence", "number", drawn=False),
     Column("cause", "reported as", drawn=False),
-    Column("occurred_at", "occurred at"),
+    Column("occurred_at", "occurred at", below=1, if_any=True),
     Column("received_at", "received at"),
 )
-_FIGURES = ("stakes", "handle", "prizes", "commission", "breakage", "win")
+_FIGURES = ("stakes", "handle", "lost", "prizes", "commission", "breakage", "win")
+_IF_ANY = ("commission", "breakage")
+LEGEND = "win = stakes lost − prizes, which are net of commission and breakage"
+_APART = 1.0
+"""Seconds; people are shown when an event occurred where it reached the service later than that."""
 
 
 @click.group()
@@ -76,28 +84,43 @@ def rounds() -> None:
 
 @rounds.command(
     "list",
-    epilog=examples("roundledger rounds list", "roundledger rounds list --table R01 --limit 500 --csv"),
+    epilog=examples(
+        "roundledger rounds list",
+        "roundledger rounds list --table R01 --limit 500 --csv",
+        codes="0 also where there is no such round or table, which is said; 2 could not be done.",
+    ),
 )
 @click.option("--table", help="Rounds of this table only.")
 @click.option("--status", type=click.Choice(["open", "closed", "settled"]), help="Rounds that stand so.")
-@click.option("--day", type=click.DateTime(["%Y-%m-%d"]), help="Rounds of this gaming day.")
+@click.option("--day", type=DAY, help="Rounds of this gaming day.")
 @click.option("--before", type=click.IntRange(1), metavar="POSITION", help="Rounds opened before this position: the next page.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="At most so many.")
 @output_options
-def list_(table: str | None, status: str | None, day: datetime | None, before: int | None, limit: int, form: Form) -> None:
+def list_(table: str | None, status: str | None, day: date | None, before: int | None, limit: int, form: Form) -> None:
     """List rounds, the latest first."""
     import msgspec
 
+    from cli.ids import shortened
     from projections import queries
 
     with database() as dsn, reading(dsn) as conn:
-        found = queries.rounds_list(conn, table=table, status=status, day=day.date() if day else None, before=before, limit=limit)
+        found = queries.rounds_list(conn, table=table, status=status, day=day, before=before, limit=limit)
         at, notes = position(conn, "ledger")
+        if table is not None and table not in (known := known_tables(dsn, conn)):
+            notes.append(f"no table {table} is known; tables: {', '.join(known) or 'none'}")
+        short = shortened(conn, [row.round for row in found]) if form == "table" else {}
     more = [f"there may be more: --before {found[-1].position}"] if len(found) == limit else []
-    shown = header(table=table, status=status, gaming_day=str(day.date()) if day else None, as_of_position=at)
-    rows = [msgspec.structs.asdict(row) for row in found]
+    facts = header(table=table, status=status, gaming_day=str(day) if day else None, as_of_position=at)
     notes += sorted({row.applied for row in found if row.applied})
-    emit(Report("Rounds", [Sheet(ROUNDS, rows, name="rounds")], shown, [*notes, *more]), form)
+    sheet = Sheet(
+        ROUNDS,
+        [msgspec.structs.asdict(row) for row in found],
+        name="rounds",
+        legend=LEGEND,
+        mixed=True,
+        for_people=lambda row: {**row, "round": short[row["round"]]},
+    )
+    emit(Report("Rounds", [sheet], facts, [*notes, *more]), form)
 
 
 @rounds.command(
@@ -109,27 +132,31 @@ def list_(table: str | None, status: str | None, day: datetime | None, before: i
 @click.argument("round_id", metavar="ROUND")
 @output_options
 def show(round_id: str, form: Form) -> None:
-    """Show one round: what it was played under, its bets with article and arithmetic, its events with their positions."""
-    from cli.ids import find_round
+    """Show one round: its terms, bets, arithmetic and events.
+
+    Every bet is shown with its article and what was reckoned, every event with its position in the log.
+    """
+    from cli.ids import find_round, shortened
     from ledger.store import log
     from projections.views import view
 
     with database() as dsn, reading(dsn) as conn:
         events = log.stream(conn, find_round(conn, round_id))
-    found = view(events)
-    assert found is not None
-    emit(round_report(found, events), form)
+        found = view(events)
+        assert found is not None
+        short = shortened(conn, [bet.bet for bet in found.bets]) if form == "table" else {}
+    emit(round_report(found, events, short), form)
 
 
-def round_report(found: RoundView, events: list[Recorded]) -> Report:
-    """One round whole."""
+def round_report(found: RoundView, events: Iterable[Recorded], short: Mapping[UUID, str]) -> Report:
+    """One round whole; `short` has what people are shown of each bet's id."""
     import msgspec
 
     bets = [
         {**msgspec.structs.asdict(bet), "currency": found.currency, "arithmetic": arithmetic(bet, found.currency)}
         for bet in found.bets
     ]
-    figures = {key: Amount(int(getattr(found, key)), found.currency) for key in _FIGURES}
+    figures = {key: Amount(int(getattr(found, key)), found.currency, key in _IF_ANY) for key in _FIGURES}
     return Report(
         title=f"Round {found.round}",
         facts=header(
@@ -152,24 +179,24 @@ def round_report(found: RoundView, events: list[Recorded]) -> Report:
         ),
         notes=[found.applied] if found.applied else [],
         sheets=[
-            Sheet(BETS, bets, name="bets", title="Bets"),
-            Sheet(EVENTS, [_event(recorded) for recorded in events], name="events", title="Events"),
+            Sheet(
+                BETS,
+                bets,
+                name="bets",
+                title="Bets",
+                legend=f"{LEGEND}; handle = stakes lost and won",
+                for_people=lambda row: {**row, "bet": short.get(row["bet"], row["bet"])},
+            ),
+            Sheet(EVENTS, [_event(recorded) for recorded in events], name="events", title="Events", for_people=_event_for_people),
         ],
     )
 
 
-def arithmetic(bet: Any, currency: str) -> str | None:
+def arithmetic(bet: BetView, currency: str) -> str | None:
     """How a prize was reckoned, in units of the currency: `100.00 × 35 = 3500.00`; nothing where there was none."""
     if bet.odds is None or bet.prize_exact is None or bet.result != "won":
         return None
     return f"{plain(bet.stake, 'amount', currency)} × {bet.odds} = {exact(Fraction(bet.prize_exact), currency)}"
-
-
-def exact(minor: Fraction, currency: str) -> str:
-    """An exact figure of minor units in units of the currency: a plain decimal where it is one, else a fraction."""
-    from ledger.money import format_plain, minor_digits
-
-    return format_plain(int(minor), currency) if minor.denominator == 1 else str(minor / 10 ** minor_digits(currency))
 
 
 def _event(recorded: Recorded) -> dict[str, Any]:
@@ -181,6 +208,12 @@ def _event(recorded: Recorded) -> dict[str, Any]:
         "terminal": body.terminal,
         "sequence": body.sequence,
         "cause": str(body.cause),
-        "occurred_at": timestamp(body.occurred_at),
-        "received_at": timestamp(body.received_at),
+        "occurred_at": body.occurred_at,
+        "received_at": body.received_at,
     }
+
+
+def _event_for_people(row: Row) -> Row:
+    occurred, received = row["occurred_at"], row["received_at"]
+    assert isinstance(occurred, datetime)
+    return row if abs((received - occurred).total_seconds()) > _APART else {**row, "occurred_at": None}

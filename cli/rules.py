@@ -9,7 +9,8 @@ import click
 
 from cli.check import check
 from cli.game_page import page
-from cli.output import Column, Form, Report, Sheet, emit, examples, output_options
+from cli.options import Form, examples, output_options
+from cli.output import Column, Report, Sheet, emit
 from cli.regulations import (
     ASSUMPTIONS,
     Unverified,
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
 REGULATIONS = (
     Column("regulation", "regulation"),
     Column("game", "game"),
-    Column("dated", "dated"),
-    Column("published", "published"),
-    Column("in_force_from", "in force from"),
+    Column("dated", "dated", below=2),
+    Column("published", "published", below=2),
+    Column("in_force_from", "in force from", below=1),
     Column("effective_from", "effect from"),
     Column("effective_to", "effect to"),
     Column("revoked_by", "revoked by"),
@@ -48,15 +49,15 @@ REGULATIONS = (
 CHANCES = (
     Column("regulation", "regulation", drawn=False),
     Column("chance", "chance"),
-    Column("pt", "pt"),
-    Column("zh", "zh"),
-    Column("en", "en"),
+    Column("pt", "pt", below=3),
+    Column("zh", "zh", below=3),
+    Column("en", "en", below=3),
     Column("bets", "bets", "number"),
     Column("odds", "odds to one", "number"),
-    Column("article", "article"),
+    Column("article", "article", below=1),
     Column("edge", "house edge", "number"),
     Column("percent", "%", "number"),
-    Column("assumed", "assumed"),
+    Column("assumed", "assumed", below=2),
     Column("rule", "rule", drawn=False),
 )
 EDGES = (
@@ -66,17 +67,17 @@ EDGES = (
     Column("bets", "bets", "number"),
     Column("edge", "house edge", "number"),
     Column("percent", "%", "number"),
-    Column("edge_resolved", "ties ignored", "number"),
-    Column("win", "probability of winning", "number"),
-    Column("push", "of a tie", "number"),
+    Column("edge_resolved", "ties ignored", "number", below=3),
+    Column("win", "wins", "number", below=1),
+    Column("push", "ties", "number", below=1),
     Column("variance", "variance", "number", drawn=False),
-    Column("article", "article"),
+    Column("article", "article", below=2),
 )
 VOIDS = (
     Column("void", "void"),
     Column("article", "article"),
-    Column("pt", "pt"),
-    Column("zh", "zh"),
+    Column("pt", "pt", below=1),
+    Column("zh", "zh", below=1),
     Column("disposition", "stakes"),
     Column("cause", "cause", drawn=False),
     Column("consequence", "consequence", drawn=False),
@@ -86,7 +87,7 @@ _DATES = ("dated", "published", "in_force_from", "effective_from", "effective_to
 
 @click.group()
 def rules() -> None:
-    """The regulations: their chances, what these are worth, what a bet would be paid."""
+    """The regulations: chances, edges, what a bet would be paid."""
 
 
 @rules.command("list", epilog=examples("roundledger rules list", "roundledger rules list --json"))
@@ -114,7 +115,10 @@ def list_(form: Form) -> None:
 @unverified_options
 @output_options
 def show(order: str, unverified: Unverified | None, form: Form) -> None:
-    """Show one regulation: dates, gazette, chances, voids, and everything in it that is assumed."""
+    """Show one regulation: dates, gazette, chances, voids.
+
+    And everything in it that is assumed.
+    """
     found = held(order, unverified)
     dates = found.dates
     facts = {
@@ -151,7 +155,10 @@ def show(order: str, unverified: Unverified | None, form: Form) -> None:
 @unverified_options
 @output_options
 def chances(game: str, unverified: Unverified | None, form: Form) -> None:
-    """List the chances of a game: codes, official terms, odds, articles, exact house edge."""
+    """List the chances of a game with their odds.
+
+    Codes, official terms, odds, articles, and the exact house edge.
+    """
     found = pick(game, unverified)
     rows = [row for each in found for row in chance_rows(each)]
     title = "Chances of " + ", ".join(f"{each.game} by {each.order}" for each in found)
@@ -171,10 +178,10 @@ def chances(game: str, unverified: Unverified | None, form: Form) -> None:
 @unverified_options
 @output_options
 def edge(game: str | None, every: bool, unverified: Unverified | None, form: Form) -> None:
-    """Print the exact house edge of every chance, or of every legal bet, as a fraction of the stake.
+    """Print the exact house edge of every chance.
 
-    It is the mean over all outcomes before any rounding; for craps over all throws, from when the bet is placed. With --all a
-    bet that is worth something else at each point has a line for each.
+    Or of every legal bet; as a fraction of the stake. It is the mean over all outcomes before any rounding; for craps over all
+    throws, from when the bet is placed. With --all a bet that is worth something else at each point has a line for each.
     """
     found = pick(game, unverified)
     rows = [row for each in found for row in (_every_bet(each) if every else _every_chance(each))]
@@ -216,6 +223,7 @@ def _edge_row(spot: Spot, figures: Analysis, named: str, bets: int, point: int =
     epilog=examples(
         "roundledger rules assumptions",
         "roundledger rules assumptions roulette --csv",
+        "roundledger property example > house.toml",
         "roundledger rules assumptions --property house.toml     as this house plays, with its opt-ins",
     )
 )
@@ -230,9 +238,10 @@ def _edge_row(spot: Spot, figures: Analysis, named: str, bets: int, point: int =
 @unverified_options
 @output_options
 def assumptions(game: str | None, house: Path | None, unverified: Unverified | None, form: Form) -> None:
-    """List everything that the sources do not say and is done all the same, and the opt-ins: the register of assumptions.
+    """List what is assumed: the register of assumptions.
 
-    Those in force at the properties of a ledger stand in `roundledger property show`.
+    Everything that the sources do not say and is done all the same, and the opt-ins. Those in force at the properties of a ledger
+    stand in `roundledger property show`.
     """
     from cli.property import opt_in_reasons, read_property
     from ledger.rules import assumptions as register

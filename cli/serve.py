@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from cli.output import examples, say
-from cli.property import FILE
+from cli.options import FILE, examples
+from cli.output import say
 from cli.session import database
 
 HOST, PORT = "127.0.0.1", 8044
@@ -19,7 +19,7 @@ HOST, PORT = "127.0.0.1", 8044
 
 @click.command(
     epilog=examples(
-        "roundledger serve --property house.toml",
+        "roundledger property example > house.toml; roundledger serve --property house.toml",
         "roundledger serve --port 0                        a free port; the address is printed",
         "curl http://127.0.0.1:8044/healthz",
     )
@@ -30,9 +30,10 @@ HOST, PORT = "127.0.0.1", 8044
 @click.option("--beyond-loopback", is_flag=True, help="Let others than this machine in; requests carry no keys yet.")
 @click.option("--while-stdin", is_flag=True, hidden=True, help="Stop when stdin ends.")
 def serve(host: str, port: int, file: Path | None, beyond_loopback: bool, while_stdin: bool) -> None:
-    """Take events from terminals over HTTP and keep the projections up to date, until interrupted.
+    """Take events from terminals over HTTP, until interrupted.
 
-    The address is printed on stdout when requests are answered. /openapi.json describes what is served.
+    What they post is decided and stored, and the projections are kept up to date. The address is printed on stdout when requests
+    are answered. /openapi.json describes what is served.
     """
     from cli.property import apply_property, read_property
     from ledger import logs

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from cli.output import say
 
 if TYPE_CHECKING:
     import psycopg
@@ -20,6 +23,7 @@ def database(*, schema: bool = True) -> Iterator[str]:
     from ledger.store.migrate import require_current
     from ledger.store.server import postgres, told
 
+    hint_at_variables()
     with postgres() as dsn, told(dsn):
         if schema:
             require_current(dsn)
@@ -50,6 +54,25 @@ def position(conn: psycopg.Connection[Any], projection: str) -> tuple[str, list[
                 return found.position, []
             return found.position, [f"figures end before position {found.stopped_by}, which cannot be read: {found.stop_reason}"]
     return "0", []
+
+
+def hint_at_variables() -> None:
+    """Says so, where libpq's variables are set that alone name no server: whoever set them may think that theirs is used."""
+    from ledger.store import server
+
+    alone = [name for name in ("PGPORT", "PGUSER") if os.environ.get(name)]
+    if alone and server.named() is None:
+        named = f"{' and '.join(alone)} alone {'name' if len(alone) > 1 else 'names'} no server"
+        say(f"hint: {named}, so the embedded Postgres is used; PGHOST or LEDGER_DSN names yours")
+
+
+def known_tables(dsn: str, conn: psycopg.Connection[Any]) -> list[str]:
+    """The tables of the properties in force, and those that rounds were played at."""
+    from cli.property import properties
+    from projections import queries
+
+    configured = {table.id for config in properties(dsn) for table in config.tables}
+    return sorted(configured | set(queries.tables_played(conn)))
 
 
 def houses(dsn: str) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.output import Column, Form, Report, Sheet, emit, emit_json, examples, output_options
+from cli.options import Form, examples, output_options
+from cli.output import Column, Report, Sheet, emit, emit_json, emit_lines, say_lines
 from cli.regulations import Unverified, held, notes, unverified_options
 from ledger.errors import Refusal
 
@@ -20,13 +21,13 @@ RESOLUTIONS = (
     Column("stake", "stake", "amount"),
     Column("result", "result"),
     Column("odds", "odds", "number"),
-    Column("prize_exact", "exact prize in minor units", "number", drawn=False),
+    Column("prize_exact", "exact prize", "exact", drawn=False),
     Column("prize", "prize", "amount"),
-    Column("commission", "commission", "amount"),
-    Column("breakage", "breakage", "amount"),
+    Column("commission", "commission", "amount", if_any=True),
+    Column("breakage", "breakage", "amount", if_any=True),
     Column("returned", "returned", "amount"),
     Column("net", "player's net", "amount"),
-    Column("article", "article"),
+    Column("article", "article", below=1),
 )
 
 
@@ -57,11 +58,12 @@ def settle(
     unverified: Unverified | None,
     form: Form,
 ) -> None:
-    """Say what bets would be paid: losers first, then in the regulation's order of payment, then those that still stand.
+    """Say what bets would be paid, and store nothing.
 
-    BET is bet notation (`straight:17`, `split:17-20`, `total:9`), AMOUNT its stake in units of the currency. ORDER may be any
-    regulation that is held, whatever its dates: this is a what-if, and nothing is stored. In craps the throws begin a round, and
-    each bet is placed at the first moment at which it can be.
+    Losers come first, then payouts in the regulation's order of payment, then bets that still stand. BET is bet notation
+    (`straight:17`, `split:17-20`, `total:9`), AMOUNT its stake in units of the currency. ORDER may be any regulation that is
+    held, whatever its dates: this is a what-if. In craps the throws begin a round, and each bet is placed at the first moment at
+    which it can be.
     """
     from ledger.money import parse_plain
     from ledger.rules import Wager, explain
@@ -81,10 +83,9 @@ def settle(
     sheet = Sheet(RESOLUTIONS, rows, name="bets", totals=[{"currency": currency, **sums}])
     emit(Report(f"{found.order} · {found.game}: {shown.shown}", [sheet], notes=notes([found], of_bets_off=False)), form)
     if explained:
+        show = emit_lines if form == "table" else say_lines
         for each in resolutions:
-            click.echo(err=form == "csv")
-            for line in explain(found, shown, each, currency=currency, payable_unit=unit).lines():
-                click.echo(line, err=form == "csv")
+            show(["", *explain(found, shown, each, currency=currency, payable_unit=unit).lines()])
 
 
 def _stakes(bets: Iterable[str]) -> list[tuple[int, str, str]]:

@@ -9,6 +9,8 @@ or on a report that was already answered.
 from __future__ import annotations
 
 import logging
+import random
+import time
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -50,6 +52,10 @@ _PROPERTIES = uuid5(_DOCUMENTS, "properties")
 _ROUNDS_KEPT = 4096
 """Rounds kept in memory: many times the tables of a large floor; the least recently used goes first."""
 _TRIES = 4
+_PAUSE = 0.02
+"""Seconds, at most, between two tries of a report on which writers get in each other's way."""
+_ENVELOPE = frozenset({"specversion", "id", "source", "type", "subject", "time", "sequence", "datacontenttype", "data"})
+"""The attributes of an event beside the fields of its data."""
 
 
 class _Group:
@@ -136,13 +142,7 @@ class Rounds(Application[UUID]):
                 self._forget()
                 if (cause := _of_the_database(error)) is None:
                     raise
-                if isinstance(cause, UNFIT):
-                    _log.error("the database refuses what a ledger does: %s", " ".join(str(cause).split()))
-                raise Refusal(
-                    "LGR-0501",
-                    f"the database did not answer: {str(cause).splitlines()[0] if str(cause) else type(cause).__name__}",
-                    help="send the same events again with the same ids: what was stored is answered as replayed",
-                ) from error
+                raise _unanswered(cause) from error
 
     def rest(self) -> None:
         """Gives back the tables that nobody has posted to for a while; for whoever calls `post`, between two calls."""
@@ -187,6 +187,7 @@ class Rounds(Application[UUID]):
                 if not _is_conflict(error):
                     raise
                 self._doubt(error)
+                time.sleep(random.uniform(0, _PAUSE))  # noqa: S311 - so that two do not meet again in step
             else:
                 return
         busy = Refusal("LGR-0503", "other writers keep changing this round", help="send the same event again")
@@ -570,6 +571,17 @@ def _as_it_said() -> Iterator[None]:
         raise cause from error
 
 
+def _unanswered(cause: BaseException) -> Refusal:
+    """The refusal of a group of which nobody knows what became; retryable, since the retry finds out."""
+    reason = str(cause).splitlines()[0] if str(cause) else type(cause).__name__
+    again = "send the same events again with the same ids: what was stored is answered as replayed"
+    if isinstance(cause, psycopg.errors.LockNotAvailable | psycopg.errors.QueryCanceled):
+        return Refusal("LGR-0505", f"the database keeps this waiting: {reason}", help=again)
+    if isinstance(cause, UNFIT):
+        _log.error("the database refuses what a ledger does: %s", " ".join(str(cause).split()))
+    return Refusal("LGR-0501", f"the database did not answer: {reason}", help=again)
+
+
 def _is_conflict(error: Exception) -> bool:
     """Whether another writer is the reason, so that deciding again can succeed."""
     return isinstance(error, IntegrityError) or isinstance(
@@ -599,9 +611,14 @@ def _mark(report: Report) -> bytes:
 
 
 def _within(report: Report, refusal: Refusal) -> Refusal:
-    """The refusal of a part of the report, which the rules name as they know it, with its path within the event."""
+    """The refusal with the path of its field within the event; the rules name it as they know it.
+
+    What is no part of the event (a moment that was looked up, an opt-in) is told by the detail alone.
+    """
     if refusal.field in report.body.__struct_fields__:
         refusal.field = f"data.{refusal.field}"
+    elif refusal.field is not None and not refusal.field.startswith("data.") and refusal.field not in _ENVELOPE:
+        refusal.field = None
     return refusal
 
 

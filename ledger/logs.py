@@ -98,7 +98,7 @@ class Collapsing(logging.StreamHandler[TextIO]):
             self._tell(self._now())
 
     def _tell(self, now: float) -> None:
-        """Writes the counts whose window has passed; what did not come again meanwhile is forgotten, and is news the next time."""
+        """Writes the counts whose window has passed; what did not come again meanwhile is forgotten, and is news next time."""
         for key, seen in [*self._seen.items()]:
             if now - seen.since < self._window:
                 continue

@@ -11,8 +11,7 @@ def page(code: str) -> str | None:
     if meaning is None:
         return None
     again = "Yes: the very same request may succeed later." if meaning.retryable else "No: it would be refused again."
-    text = PAGES.get(code, "The detail says what was found and what was expected.")
-    return f"{code}: {meaning.title}\n\n{text}\n\nHTTP status: {meaning.status}\nWorth sending again: {again}\n"
+    return f"{code}: {meaning.title}\n\n{PAGES[code]}\n\nHTTP status: {meaning.status}\nWorth sending again: {again}\n"
 
 
 PAGES: dict[str, str] = {
@@ -99,8 +98,8 @@ PAGES: dict[str, str] = {
     "LGR-0512": "The migration was rolled back as a whole; the database is as it was before.",
     "LGR-0513": "Make room on the disk, then start again. What was acknowledged is kept.",
     "LGR-0514": "The data directory cannot be read and written by this user. LEDGER_DATA_DIR names another.",
-    "LGR-0515": "A ledger needs a database in UTF-8 that can be written and holds the tables as `roundledger db init` made them; the "
-    "detail says what it refused. A server that stands by for another is read-only.",
+    "LGR-0515": "A ledger needs a database in UTF-8 that can be written and holds the tables as `roundledger db init` made them. "
+    "The detail says what it refused. A server that stands by for another is read-only.",
     "LGR-0516": "The connection settings are not shown, for there may be a password in them.",
     "LGR-0517": "The role may connect but not do this. The owner of the database can grant the right.",
     "LGR-0518": "The read side had not reached the position asked for by `at_least` within two seconds. Ask again.",
@@ -109,15 +108,40 @@ PAGES: dict[str, str] = {
     "LGR-0522": "A cursor names the event that was read last. The log holds another event at that position, or none: it was "
     "restored to an earlier point. Read again from a position before the restore, and discard what was read beyond it.",
     "LGR-0519": "The server named in the settings is somebody else's to start and stop.",
+    "LGR-0520": (
+        "Per currency all balances sum to zero; these do not, so a table was changed by hand. `roundledger replay` names "
+        "the first row that differs from the log. The log itself is not touched by this."
+    ),
     "LGR-0601": "The ledger knows no property yet. Apply one with `roundledger property apply FILE`.",
     "LGR-0602": "The table is not one of the property's. Tables are declared in the property's configuration.",
     "LGR-0603": "A table deals the game that the property's configuration gives it.",
     "LGR-0604": "The property's configuration was refused; the detail names the line.",
+    "LGR-0701": (
+        "The beginning of an id is enough, but no round or bet of the log has one that begins so. `roundledger rounds "
+        "list` shows the rounds."
+    ),
+    "LGR-0702": "What was typed fits several ids. Type more of it.",
+    "LGR-0703": (
+        "A file of outcomes has a header line and one outcome a line, in columns seq, outcome and table. The detail names "
+        "the line. Nothing of the file was played."
+    ),
+    "LGR-0704": "The demo starts a service of its own; the lines below the message are what that service said.",
+    "LGR-0705": (
+        "The demo posts only what the service should accept, so this is a fault of the program or of the property in force."
+    ),
+    "LGR-0706": "The service that the demo started does not answer any more. What it had acknowledged is in the log.",
+    "LGR-0707": (
+        "The demo plays only in a ledger of its own property. Name another database in LEDGER_DSN, or another LEDGER_DATA_DIR."
+    ),
+    "LGR-0708": "One demo at a time plays on a database. Wait for its end.",
+    "LGR-0709": "A bet is explained by its outcome, and this round has none yet.",
+    "LGR-0710": "A bet on the command line is written BET=AMOUNT, the amount as a plain decimal: straight:17=100 or red=50.00.",
     "LGR-0711": (
         "The service could not listen on this host and port, mostly because another process does. Choose another --port."
     ),
     "LGR-0712": (
-        "Requests are not signed yet, so the service listens on this machine's loopback address only, unless told otherwise."
+        "Requests are not signed yet, so the service listens on this machine's loopback address only. `roundledger serve "
+        "--beyond-loopback` lets others in."
     ),
 }
-"""Code → what a person should know beyond its title. Codes without a page of their own have a plain one."""
+"""Code → what a person should know beyond its title."""

@@ -67,9 +67,10 @@ class CloseBetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class RecordOutcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the table showed, as the game writes it: `17` (roulette), `2-2-2` (cussec)."""
+    """What the table showed, as the game writes it: `17` (roulette), `2-2-2` (cussec), the count of buttons (fantan), all throws
+    of the round (craps)."""
 
-    outcome: Annotated[str, msgspec.Meta(min_length=1, max_length=64, examples=["17", "2-2-2"])]
+    outcome: Annotated[str, msgspec.Meta(min_length=1, max_length=64, examples=["17", "2-2-2", "63", "6,8,6", "3-3,5-3"])]
 
 
 class Malformed(msgspec.Struct, frozen=True, kw_only=True):

@@ -40,6 +40,13 @@ class Status(Enum):
     SETTLED = "settled"
 
 
+_STANDS = {
+    Status.BETTING: "betting is open",
+    Status.CLOSED: "betting is closed already",
+    Status.SETTLED: "it is settled already",
+}
+
+
 class Origin(NamedTuple):
     """Who reported an event, under which id, and when; every event carries it."""
 
@@ -192,7 +199,7 @@ class Round:
         if self.status is not Status.BETTING:
             raise Refusal(
                 "LGR-0204",
-                f"betting on this round is over: it is {self.status.value}",
+                f"no more bets are taken on this round: {_STANDS[self.status]}",
                 field="spot",
                 value=spot,
                 help="return the chips to the player, or place the bet on the next round",
@@ -231,8 +238,12 @@ class Round:
         """Places one bet: `spot` in bet notation, `stake` in minor units of the round's currency."""
         placed, amount = self.verify_bet(regulation, bet, spot, stake, currency)
         self._happen(
-            BetPlaced(
-                **origin._asdict(),
+            BetPlaced(  # of all events the one that has to be quick: a dict between would take longer than the rest
+                cause=origin.cause,
+                terminal=origin.terminal,
+                sequence=origin.sequence,
+                occurred_at=origin.occurred_at,
+                received_at=origin.received_at,
                 bet=bet,
                 player=player,
                 seat=seat,
@@ -250,7 +261,7 @@ class Round:
         """Raises unless betting is open."""
         if self.opened is None or self.status is not Status.BETTING:
             _ = self.terms
-            raise Refusal("LGR-0204", f"betting is not open: the round is {self.status.value}", value=str(self.id))
+            raise Refusal("LGR-0204", f"betting cannot be closed: {_STANDS[self.status]}", value=str(self.id))
 
     def can_close(self) -> bool:
         """Whether `close_betting` would succeed."""

@@ -3,6 +3,9 @@
 Posts come in from many connections at once; a commit costs a flush of the disk however much it holds. So one thread takes all
 that was queued since its last commit, has it decided and appended as one group, and answers everybody who waited. What waits is
 bounded: beyond that, posts are refused as retryable at once instead of piling up.
+
+Of eight terminals that post as soon as they are answered, the first to come back would have a commit of its own, and the other
+seven the next: two flushes where one would do. So a group that was just answered is given a moment to come back.
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ Post = Callable[[Sequence[Report]], list[Verdict]]
 
 _REST = 0.5
 """Seconds between two calls of `rest`."""
+_PATIENCE = 0.5
+"""The longest that a group waits for those just answered, as a part of the time that it took to answer them."""
 
 _Waiting = tuple[Sequence[Report], "Future[list[Verdict]]"]
 
@@ -46,6 +51,11 @@ class Writer:
         self._group = group
         self._queue: deque[_Waiting] = deque()
         self._waiting = 0
+        self._wanted = 1
+        """Submissions in the queue from which on the writer is to be woken."""
+        self._expected = 1
+        """Submissions that would wait if all who were just answered came back at once."""
+        self._patience = 0.0
         self._closing = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="ledger-writer", daemon=True)
@@ -76,7 +86,8 @@ class Writer:
                 )
             self._queue.append((reports, future))
             self._waiting += len(reports)
-            self._changed.notify()
+            if self._enough():
+                self._changed.notify()
         return future
 
     def close(self, timeout: float | None = None) -> bool:
@@ -102,10 +113,11 @@ class Writer:
     def _take(self) -> list[_Waiting] | None:
         """All that waits, up to a full group; empty where nothing came for a while, None once closed and drained."""
         with self._changed:
-            if not self._queue and not self._closing:
-                self._changed.wait(None if self._rest is None else _REST)
+            self._await(1, None if self._rest is None else _REST)
             if not self._queue and self._closing:
                 return None
+            if self._queue:
+                self._await(self._expected, self._patience)
             taken: list[_Waiting] = []
             size = 0
             while self._queue and (not taken or size + len(self._queue[0][0]) <= self._group):
@@ -114,7 +126,16 @@ class Writer:
             self._waiting -= size
             return taken
 
+    def _await(self, submissions: int, timeout: float | None) -> None:
+        """Lets others at the queue until so many submissions wait in it, or for `timeout` seconds."""
+        self._wanted = submissions
+        self._changed.wait_for(self._enough, timeout)
+
+    def _enough(self) -> bool:
+        return len(self._queue) >= self._wanted or self._waiting >= self._group or self._closing
+
     def _write(self, group: list[_Waiting]) -> None:
+        began = time.monotonic()
         reports = [report for submission, _ in group for report in submission]
         try:
             verdicts = self._decide(reports)
@@ -132,6 +153,7 @@ class Writer:
             for waiting in group:
                 self._write([waiting])
         else:
+            self._expected, self._patience = len(self._queue) + len(group), _PATIENCE * (time.monotonic() - began)
             start = 0
             for submission, future in group:
                 future.set_result(verdicts[start : start + len(submission)])

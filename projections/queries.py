@@ -34,8 +34,8 @@ class Balance(msgspec.Struct, frozen=True, kw_only=True):
     """Credits less debits, minor units."""
 
 
-class TableFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of a table report's line or total, in minor units of `currency`."""
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of rounds, in minor units of `currency`."""
 
     currency: str
     rounds: int
@@ -44,6 +44,8 @@ class TableFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Bets resolved: lost, won or pushed."""
     handle: str
     """Stakes lost and won; pushed stakes are not counted."""
+    lost: str
+    """Stakes lost."""
     pushed: str
     """Stakes that neither won nor lost."""
     prizes: str
@@ -54,6 +56,18 @@ class TableFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Stakes lost less net prizes; commission and breakage are in it once. Negative where the table lost."""
     win_percent: str | None
     """Win in percent of handle, two decimals, half to even; null where there was no handle."""
+
+
+class ShiftLine(Figures, frozen=True, kw_only=True):
+    """What one table did in the rounds of a shift."""
+
+    table: str
+    game: str
+
+
+class TableFigures(Figures, frozen=True, kw_only=True):
+    """The figures of a table report's line or total."""
+
     theoretical_win: str
     """Sum of stake × house edge over every bet resolved, rounded half to even to whole minor units, once."""
     theoretical_win_exact: str
@@ -111,6 +125,8 @@ class RoundSummary(msgspec.Struct, frozen=True, kw_only=True):
     currency: str
     bets: int
     stakes: str
+    lost: str
+    """Stakes lost: zero until the round is settled, as are prizes and win."""
     prizes: str
     """Net prizes."""
     win: str
@@ -183,13 +199,13 @@ def table_report(conn: Connection, day: date | None = None) -> TableReport:
         line, theoretical = Line(*map(int, counted)), _theoretical(edges, stakes)
         sums[currency] += line
         expected[currency] += theoretical
-        figures = _figures(currency, line, theoretical)
+        figures = _figures(currency, line) | _theory(theoretical)
         lines.append(TableLine(table=table, game=game, regulation=regulation, applied=applied or None, **figures))
     return TableReport(
         position=str(rows[0][0]),
         day=day,
         lines=lines,
-        totals=[TableFigures(**_figures(currency, sums[currency], expected[currency])) for currency in sorted(sums)],
+        totals=[TableFigures(**_figures(currency, sums[currency]), **_theory(expected[currency])) for currency in sorted(sums)],
         notes=sorted({line.applied for line in lines if line.applied}),
     )
 
@@ -201,6 +217,20 @@ def applied(conn: Connection) -> list[str]:
         "SELECT applied FROM projection.table_rounds WHERE applied <> '' ORDER BY applied"
     )
     return [sentence for (sentence,) in rows]
+
+
+def shift_report(conn: Connection, shift: str) -> list[ShiftLine]:
+    """What the tables did in the rounds of a shift, by table and currency."""
+    rows = conn.execute(
+        "SELECT table_id, game, currency, count(*), sum(bets), sum(lost), sum(won), sum(pushed), sum(prizes), sum(commission), "
+        "sum(breakage) FROM projection.rounds WHERE shift = %s AND status = 'settled' "
+        "GROUP BY table_id, game, currency ORDER BY table_id, game, currency",
+        (shift,),
+    )
+    found = []
+    for table, game, currency, *counted in rows:
+        found.append(ShiftLine(table=table, game=game, **_figures(currency, Line(*map(int, counted)))))
+    return found
 
 
 def outcomes(conn: Connection, table: str | None = None, day: date | None = None) -> list[OutcomeCount]:
@@ -215,6 +245,11 @@ def outcomes(conn: Connection, table: str | None = None, day: date | None = None
     return sorted(counts, key=lambda row: (row.table, row.game, [int(n) for n in re.findall("[0-9]+", row.outcome)], row.outcome))
 
 
+def tables_played(conn: Connection) -> list[str]:
+    """Every table at which a round was opened, in order."""
+    return [table for (table,) in conn.execute("SELECT DISTINCT table_id FROM projection.rounds ORDER BY table_id")]
+
+
 def rounds_list(
     conn: Connection,
     *,
@@ -227,7 +262,7 @@ def rounds_list(
     """Rounds, the latest first; of one table, status (open, closed, settled) or gaming day; opened before a position."""
     rows = conn.execute(
         "SELECT round, first_position, table_id, game, regulation, applied, gaming_day, status, opened_at, settled_at, outcome, "
-        "shown, currency, bets, stakes, prizes, lost - prizes FROM projection.rounds "
+        "shown, currency, bets, stakes, lost, prizes, lost - prizes FROM projection.rounds "
         "WHERE (%(table)s::text IS NULL OR table_id = %(table)s) AND (%(status)s::text IS NULL OR status = %(status)s) "
         "AND (%(day)s::date IS NULL OR gaming_day = %(day)s) AND (%(before)s::bigint IS NULL OR first_position < %(before)s) "
         "ORDER BY first_position DESC LIMIT %(limit)s",
@@ -251,6 +286,7 @@ def rounds_list(
             currency=currency,
             bets=bets,
             stakes=str(int(stakes)),
+            lost=str(int(lost)),
             prizes=str(int(prizes)),
             win=str(int(win)),
         )
@@ -270,6 +306,7 @@ def rounds_list(
             currency,
             bets,
             stakes,
+            lost,
             prizes,
             win,
         ) in rows
@@ -310,22 +347,25 @@ def percent(part: int, whole: int) -> str | None:
     return f"{sign}{units}.{rest:02}"
 
 
-def _figures(currency: str, line: Line, theoretical: Fraction) -> dict[str, Any]:
+def _figures(currency: str, line: Line) -> dict[str, Any]:
     handle, win = line.lost + line.won, line.lost - line.prizes
     return {
         "currency": currency,
         "rounds": line.rounds,
         "bets": line.bets,
         "handle": str(handle),
+        "lost": str(line.lost),
         "pushed": str(line.pushed),
         "prizes": str(line.prizes),
         "commission": str(line.commission),
         "breakage": str(line.breakage),
         "win": str(win),
         "win_percent": percent(win, handle),
-        "theoretical_win": str(round(theoretical)),
-        "theoretical_win_exact": str(theoretical),
     }
+
+
+def _theory(theoretical: Fraction) -> dict[str, Any]:
+    return {"theoretical_win": str(round(theoretical)), "theoretical_win_exact": str(theoretical)}
 
 
 def _theoretical(edges: Iterable[str] | None, stakes: Iterable[Any] | None) -> Fraction:

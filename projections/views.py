@@ -82,6 +82,8 @@ class RoundView(msgspec.Struct, frozen=True, kw_only=True):
     stakes: str
     handle: str
     """Stakes lost and won; pushed stakes are not counted."""
+    lost: str
+    """Stakes lost."""
     prizes: str
     """Net prizes paid."""
     commission: str
@@ -125,6 +127,7 @@ def view(events: Sequence[Recorded]) -> RoundView | None:
         currency=row.currency,
         stakes=str(row.stakes),
         handle=str(row.lost + row.won),
+        lost=str(row.lost),
         prizes=str(row.prizes),
         commission=str(row.commission),
         breakage=str(row.breakage),

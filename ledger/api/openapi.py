@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ledger.api import intake, problems
+from ledger.api import codes, intake, problems
 from ledger.api.views import Answer, Balances, Health, Problem, Time
 from ledger.errors import CODES
 from ledger.reports import TYPES
@@ -19,14 +22,18 @@ _REF = "#/components/schemas/{name}"
 _UUID = {"type": "string", "format": "uuid"}
 
 
+_EXAMPLES: dict[str, Any] = json.loads(Path(__file__).with_name("examples.json").read_text("utf-8"))
+"""What a real door was posted and answered; a test holds it to what the door answers today."""
+
+
 @cache
 def document() -> dict[str, Any]:
     """The whole document, as JSON values."""
     models = (*_ANSWERS, *TYPES.values())
     _, schemas = msgspec.json.schema_components(models, ref_template=_REF)
-    schemas["Problem"]["properties"]["code"] = {"enum": sorted(CODES), "description": _codes(sorted(CODES))}
+    schemas["Problem"]["properties"]["code"] = {"enum": sorted(codes.ALL), "description": _codes(codes.ALL)}
     events = {model.__name__ + "Event": _event(topic, model.__name__) for topic, model in TYPES.items()}
-    schemas |= events
+    schemas |= {name: event | {"examples": [_EXAMPLES["events"][name.removesuffix("Event")]]} for name, event in events.items()}
     schemas["Event"] = {"oneOf": [_ref(name) for name in events], "description": "A CloudEvent 1.0 in structured JSON."}
     schemas["Batch"] = {"type": "array", "items": _ref("Event"), "maxItems": intake.MAX_ITEMS}
     return {
@@ -36,7 +43,8 @@ def document() -> dict[str, Any]:
             "version": "1",
             "summary": "Table terminals post what happens at the table; readers ask what came of it.",
             "description": "Amounts and positions are strings, in and out. Refusals are problems of RFC 9457 with stable codes; "
-            "each has a page at its `type`.",
+            "each has a page at its `type`. Each operation lists the codes that it can answer with; besides, any path answers "
+            "`LGR-0112` to a method that is not its own, and any other path `LGR-0111`.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "paths": _paths(),
@@ -48,8 +56,12 @@ def _ref(name: str) -> dict[str, str]:
     return {"$ref": _REF.format(name=name)}
 
 
-def _codes(codes: list[str]) -> str:
-    return "\n".join(f"- `{code}` {CODES[code].title}" for code in codes)
+def _codes(some: Iterable[str]) -> str:
+    return "\n".join(f"- `{code}` {CODES[code].title}" for code in sorted(some))
+
+
+def _examples(some: Mapping[str, Any]) -> dict[str, Any]:
+    return {"examples": {name: {"value": value} for name, value in some.items()}} if some else {}
 
 
 def _event(topic: str, data: str) -> dict[str, Any]:
@@ -95,18 +107,15 @@ def _paths() -> dict[str, Any]:
                 "requestBody": {
                     "required": True,
                     "content": {
-                        intake.ONE: {"schema": _ref("Event")},
-                        intake.BATCH: {"schema": _ref("Batch")},
+                        intake.ONE: {"schema": _ref("Event"), **_examples(_EXAMPLES["events"])},
+                        intake.BATCH: {"schema": _ref("Batch"), **_examples(_EXAMPLES["batches"])},
                         intake.EITHER: {"schema": {"oneOf": [_ref("Event"), _ref("Batch")]}},
                     },
                 },
-                "responses": {
-                    "200": _answer("What became of each event.", "Answer"),
-                    **_problems(400, 404, 408, 409, 413, 415, 422),
-                },
+                "responses": _responses("postEvents", "What became of each event.", "Answer"),
             }
         },
-        "/v1/rounds/{id}": _get("getRound", "One round, its bets and what came of them", "RoundView", [round_id], 404, 422),
+        "/v1/rounds/{id}": _get("getRound", "One round, its bets and what came of them", "RoundView", [round_id]),
         "/v1/balances": _get(
             "getBalances",
             "Balances by account and currency",
@@ -118,27 +127,25 @@ def _paths() -> dict[str, Any]:
                 _query("limit", "Balances in the answer.", {"pattern": "^[0-9]{1,4}$", "default": "1000"}),
                 at_least,
             ],
-            422,
         ),
         "/v1/reports/tables": _get(
             "getTableReports",
             "What each table took and gave",
             "TableReport",
             [_query("day", "One gaming day; all without it.", {"format": "date"}), at_least],
-            422,
         ),
         "/healthz": _get("getHealth", "Whether the service can read and write", "Health", []),
         "/time": _get("getTime", "The service's clock", "Time", []),
     }
 
 
-def _get(operation: str, summary: str, answer: str, parameters: list[dict[str, Any]], *statuses: int) -> dict[str, Any]:
+def _get(operation: str, summary: str, answer: str, parameters: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "get": {
             "operationId": operation,
             "summary": summary,
             "parameters": parameters,
-            "responses": {"200": _answer(summary + ".", answer), **_problems(*statuses)},
+            "responses": _responses(operation, summary + ".", answer),
         }
     }
 
@@ -147,17 +154,17 @@ def _query(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any
     return {"name": name, "in": "query", "description": description, "schema": {"type": "string", **schema}}
 
 
-def _answer(description: str, name: str) -> dict[str, Any]:
-    return {"description": description, "content": {"application/json": {"schema": _ref(name)}}}
-
-
-def _problems(*statuses: int) -> dict[str, Any]:
-    """The refusals of these statuses, and those that any request can meet."""
-    return {
-        str(status): {
-            "description": _codes([code for code in sorted(CODES) if CODES[code].status == status]),
-            "content": {problems.MEDIA_TYPE: {"schema": _ref("Problem")}},
-        }
-        | ({"headers": {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds."}}} if status == 503 else {})
-        for status in (*statuses, 500, 503)
-    }
+def _responses(operation: str, description: str, answer: str) -> dict[str, Any]:
+    """The answer, and the operation's own refusals by status."""
+    content = {"schema": _ref(answer), **_examples(_EXAMPLES["answers"].get(operation, {}))}
+    found: dict[str, Any] = {"200": {"description": description, "content": {"application/json": content}}}
+    by_status: dict[str, list[str]] = {}
+    for code in sorted(codes.OPERATIONS[operation]):
+        by_status.setdefault(str(CODES[code].status), []).append(code)
+    shown = _EXAMPLES["problems"].get(operation, {})
+    for status, some in sorted(by_status.items()):
+        problem = {"schema": _ref("Problem"), **_examples(shown.get(status, {}))}
+        found[status] = {"description": _codes(some), "content": {problems.MEDIA_TYPE: problem}}
+        if status == "503":
+            found[status]["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds."}}
+    return found

@@ -44,7 +44,8 @@ class Server:
                     "whoever reaches this address could post and read, for requests carry no keys yet",
                     field="host",
                     value=host,
-                    help=f"listen on {HOST} and put a proxy that checks who asks before it",
+                    help=f"listen on {HOST} and put a proxy that checks who asks before it; or let everybody in with "
+                    "--beyond-loopback",
                 )
             _log.warning("listening on %s: whoever reaches this address can post and read", host)
         self._socket = _listen(family, address, host, port)

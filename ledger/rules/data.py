@@ -166,6 +166,8 @@ def read_numbers(value: Any, path: Path) -> tuple[int, ...]:
 
 
 def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
     if isinstance(value, bool):
         return "true or false"
     if isinstance(value, int | float):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from ledger.money import MinorUnits, floor_to, format_plain
+from ledger.money import MinorUnits, floor_to, format_plain, minor_digits
 from ledger.rules.games.craps import COME_OUT, State
 from ledger.rules.games.kernel import LOST, PUSH, STANDS, WON
 from ledger.rules.model import OURS, UNVERIFIED, Assumption, Name
@@ -36,7 +36,7 @@ class Explanation(NamedTuple):
 
     def lines(self) -> list[str]:
         """The explanation in English, a step a line."""
-        return [f"{step.heading}: {step.text}" for step in self.steps]
+        return [f"{step.heading.lower()}: {step.text}" for step in self.steps]
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain data: amounts as strings of minor units, exact figures as fractions."""
@@ -117,7 +117,7 @@ class _Money(NamedTuple):
     def exact(self, minor: Fraction) -> str:
         if minor.denominator == 1:
             return self.of(minor.numerator)
-        return str(minor) if self.currency is None else f"{minor} minor units"
+        return str(minor) if self.currency is None else f"{self.currency} {minor / 10 ** minor_digits(self.currency)}"
 
     @property
     def unit(self) -> str:

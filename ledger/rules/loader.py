@@ -78,7 +78,7 @@ def line_of(text: str, path: Path) -> int:
             if ours != theirs:
                 break
             agreed += 1
-        if agreed > depth and agreed == len(here):
+        if agreed > depth and agreed in (len(here), len(path)):
             best, depth = number, agreed
     return best
 

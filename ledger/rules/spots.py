@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from ledger.rules.games.kernel import LOST, PUSH, STANDS, WON, Decision
+from ledger.rules.games.kernel import LOST, PUSH, WON, Decision
 
 if TYPE_CHECKING:
     from ledger.rules.model import Chance, Name
@@ -175,6 +175,3 @@ def _odds(regulation: Regulation, chance: Chance, decision: Decision) -> tuple[F
         # The stake as bet is what is at risk plus the fee on it; a losing bet has lost both.
         return odds / (1 + fee), fee / (1 + fee)
     return odds, fee
-
-
-__all__ = ["LOST", "PUSH", "STANDS", "WON", "Payoff", "Spot", "make_spots", "payment_ranks"]

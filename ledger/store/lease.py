@@ -60,15 +60,20 @@ class Leases:
         if refusal is not None and now < until:
             self._refused[table] = until, refusal
             raise refusal
-        conn = self._connection()
-        row = conn.execute(_TAKE, {"table": table, "holder": self._holder}).fetchone()
+        asked = {"table": table, "holder": self._holder}
+        try:
+            row = self._connection().execute(_TAKE, asked).fetchone()
+        except psycopg.OperationalError:
+            if self._conn is not None and not self._conn.closed:
+                raise
+            row = (
+                self._connection().execute(_TAKE, asked).fetchone()
+            )  # the old session was lost unnoticed; a new one holds nothing
         if row is None:
-            held = conn.execute("SELECT holder FROM ledger.leases WHERE table_id = %s", (table,)).fetchone()
+            held = self._connection().execute("SELECT holder FROM ledger.leases WHERE table_id = %s", (table,)).fetchone()
             refusal = Refusal(
                 "LGR-0521",
                 f"table {table} is being written by {held[0] if held else 'another process'}",
-                field="data.table",
-                value=table,
                 help=f"post to that service; it gives the table back {self._idle:g} s after its last event, or when it ends",
             )
             self._refused[table] = now + _ASK_AGAIN, refusal

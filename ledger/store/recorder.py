@@ -118,6 +118,7 @@ class LedgerDatastore(PostgresDatastore):
                 yield conn
         except (OperationalError, InterfaceError):
             if conn is not None and conn.closed:
+                self.appends.close()
                 self.pool.check()
             raise
 
@@ -248,6 +249,8 @@ class LedgerRecorder(PostgresApplicationRecorder):
         except psycopg.IntegrityError as error:
             raise IntegrityError(str(error)) from error
         except psycopg.OperationalError as error:
+            if not isinstance(error, psycopg.errors.LockNotAvailable | psycopg.errors.QueryCanceled):
+                self.datastore.pool.check()
             raise OperationalError(str(error)) from error
         except psycopg.Error as error:
             raise DatabaseError(str(error)) from error

@@ -10,6 +10,7 @@ The binary forms are those of PostgreSQL's `uuid_send`, `int8send`, `textsend` a
 
 from __future__ import annotations
 
+import select
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
@@ -19,8 +20,6 @@ from uuid import UUID
 import psycopg
 from psycopg import pq
 
-_int4 = struct.Struct("!i").pack
-_NULL = _int4(-1)
 _BINARY = 1
 _DONE = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
 
@@ -38,6 +37,7 @@ class Session:
         self._name = name
         self._lock = Lock()
         self._conn: psycopg.Connection[Any] | None = None
+        self._poll = select.poll()
 
     def call(self, statement: bytes, parameters: Sequence[bytes]) -> pq.abc.PGresult:
         """Runs a statement with its parameters in binary form; the result's values are in binary form too.
@@ -46,13 +46,17 @@ class Session:
         """
         with self._lock:
             libpq = self._connected().pgconn
-            result = libpq.exec_prepared(statement, parameters, [_BINARY] * len(parameters), _BINARY)
-            if result.status in _DONE:
-                return result
-            if libpq.status != pq.ConnStatus.OK:
-                self._close()
-                raise psycopg.OperationalError(result.get_error_message())
-            raise psycopg.errors.error_from_result(result)
+            try:
+                result = libpq.exec_prepared(statement, parameters, [_BINARY] * len(parameters), _BINARY)
+                if result.status in _DONE:
+                    return result
+                if libpq.status != pq.ConnStatus.OK:
+                    raise psycopg.OperationalError(result.get_error_message())
+                raise psycopg.errors.error_from_result(result)
+            finally:
+                # However it shows: by the answer, or already when the question could not be sent.
+                if libpq.status != pq.ConnStatus.OK:
+                    self._close()
 
     def close(self) -> None:
         """Ends the session; a later call would make another."""
@@ -60,6 +64,8 @@ class Session:
             self._close()
 
     def _connected(self) -> psycopg.Connection[Any]:
+        if self._conn is not None and self._ended(self._conn):
+            self._close()  # nothing has been sent yet, so a new session is no repetition
         if self._conn is None:
             conn = psycopg.connect(self._conninfo, autocommit=True, client_encoding="UTF8", application_name=self._name)
             try:
@@ -72,7 +78,20 @@ class Session:
                 conn.close()
                 raise
             self._conn = conn
+            self._poll = select.poll()
+            self._poll.register(conn.fileno(), select.POLLIN)
         return self._conn
+
+    def _ended(self, conn: psycopg.Connection[Any]) -> bool:
+        """Whether the server has ended the session since the last call: between two calls it has nothing to say but that."""
+        try:
+            while self._poll.poll(0):  # its farewell first, then the end of the stream
+                conn.pgconn.consume_input()
+                if conn.pgconn.status != pq.ConnStatus.OK:
+                    return True
+        except psycopg.OperationalError:
+            return True
+        return False
 
     def _close(self) -> None:
         conn, self._conn = self._conn, None
@@ -86,6 +105,13 @@ _OID = {name: psycopg.postgres.types[name].oid for name in ("int2", "int8", "uui
 
 int2 = struct.Struct("!h").pack
 int8 = struct.Struct("!q").pack
+_int4 = struct.Struct("!i").pack
+_int2_element = struct.Struct("!ih").pack
+_int8_element = struct.Struct("!iq").pack
+_head = struct.Struct("!iiiii").pack
+_head_of_none = struct.Struct("!iii").pack
+_NULL = _int4(-1)
+_OF_16 = _int4(16)
 
 
 def int8_of(value: bytes | None) -> int:
@@ -101,27 +127,27 @@ def int8s_of(value: bytes | None) -> list[int]:
 
 
 def int2s(values: Iterable[int | None]) -> bytes:
-    return _array(_OID["int2"], [None if value is None else int2(value) for value in values])
+    return _array("int2", [_NULL if value is None else _int2_element(2, value) for value in values])
 
 
 def int8s(values: Iterable[int | None]) -> bytes:
-    return _array(_OID["int8"], [None if value is None else int8(value) for value in values])
+    return _array("int8", [_NULL if value is None else _int8_element(8, value) for value in values])
 
 
 def uuids(values: Iterable[UUID | None]) -> bytes:
-    return _array(_OID["uuid"], [None if value is None else value.bytes for value in values])
+    return _array("uuid", [_NULL if value is None else _OF_16 + value.bytes for value in values])
 
 
 def texts(values: Iterable[str]) -> bytes:
-    return _array(_OID["text"], [value.encode() for value in values])
+    return byteas([value.encode() for value in values], "text")
 
 
-def byteas(values: Iterable[bytes | None]) -> bytes:
-    return _array(_OID["bytea"], list(values))
+def byteas(values: Iterable[bytes | None], type: str = "bytea") -> bytes:
+    return _array(type, [_NULL if value is None else _int4(len(value)) + value for value in values])
 
 
-def _array(oid: int, values: Sequence[bytes | None]) -> bytes:
-    if not values:
-        return struct.pack("!iii", 0, 0, oid)
-    parts = [_NULL if value is None else _int4(len(value)) + value for value in values]
-    return struct.pack("!iiiii", 1, _NULL in parts, oid, len(values), 1) + b"".join(parts)
+def _array(type: str, elements: Sequence[bytes]) -> bytes:
+    """Elements come with their length before them."""
+    if not elements:
+        return _head_of_none(0, 0, _OID[type])
+    return _head(1, _NULL in elements, _OID[type], len(elements), 1) + b"".join(elements)

@@ -48,6 +48,11 @@ def bound(conn: psycopg.Connection[Any]) -> None:
         "lock_timeout": f"{LOCK}s",
         "statement_timeout": f"{STATEMENT}s",
         "idle_in_transaction_session_timeout": f"{IDLE_IN_TRANSACTION}s",
+        # The server's side of the same network: what a client held that is gone, its tables above all, is soon free again.
+        "tcp_keepalives_idle": "5",
+        "tcp_keepalives_interval": "5",
+        "tcp_keepalives_count": "2",
+        "tcp_user_timeout": f"{SILENCE}s",
         "timezone": "UTC",
         "plan_cache_mode": "force_generic_plan",
     }

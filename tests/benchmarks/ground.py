@@ -98,9 +98,9 @@ class Ground:
 
 
 @contextmanager
-def ground(given: Path | None = None) -> Iterator[Ground]:
-    """A server on a disk for as long as the block runs, under `given` or where temporary files go."""
-    with place(given) as directory, EmbeddedPostgres(directory, settings=SETTINGS) as server:
+def ground(given: Path | None = None, **settings: str) -> Iterator[Ground]:
+    """A server on a disk for as long as the block runs, under `given` or where temporary files go, with such settings."""
+    with place(given) as directory, EmbeddedPostgres(directory, settings={**SETTINGS, **settings}) as server:
         migrate.init(server.conninfo())
         stands = Ground(server.conninfo())
         try:

@@ -6,7 +6,10 @@ A job is made once in its process and keeps its connections. `begin` and `end` s
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
+from contextlib import closing
+from http.client import HTTPConnection
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
@@ -14,10 +17,11 @@ import psycopg
 from eventsourcing.persistence import IntegrityError
 
 from ledger.application import Rounds
-from ledger.reports import Verdict
+from ledger.reports import Report, Verdict
 from ledger.writer import Writer
 from tests.benchmarks.library import Library, TableRound, environment
-from tests.benchmarks.play import EVENTS_OF_A_ROUND, HOUSE, Terminal, uuid7
+from tests.benchmarks.play import EVENTS_OF_A_ROUND, HOUSE, Terminal, cloud_events, uuid7
+from tests.benchmarks.terminals import RAW, Order, fresh_ids, inserter, poster
 
 
 class Setting(NamedTuple):
@@ -44,14 +48,8 @@ class Job(Protocol):
     def end(self) -> bytes: ...
 
 
-SCHEMA = """
-CREATE SCHEMA bench;
-CREATE TABLE bench.floor (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body bytea NOT NULL);
-CREATE SEQUENCE bench.positions;
-CREATE TABLE bench.events (LIKE ledger.events INCLUDING INDEXES INCLUDING CONSTRAINTS INCLUDING STORAGE);
-ALTER TABLE bench.events ALTER notification_id SET DEFAULT nextval('bench.positions');
-"""
-"""The tables of plain SQL: one bare row for the floor, and the log's own table without its triggers and functions."""
+SCHEMA = RAW + "CREATE TABLE raw.floor (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body bytea NOT NULL);"
+"""What plain SQL writes to: the log's own table without its triggers and functions, and a bare row for the floor."""
 
 
 class Floor:
@@ -67,7 +65,7 @@ class Floor:
         pass
 
     def step(self, _: int) -> bytes:
-        self._conn.execute("INSERT INTO bench.floor (body) VALUES (%b)", (self._body,), prepare=True, binary=True)
+        self._conn.execute("INSERT INTO raw.floor (body) VALUES (%b)", (self._body,), prepare=True, binary=True)
         return b""
 
     def end(self) -> bytes:
@@ -95,7 +93,7 @@ class Copy:
         with (
             self._conn.cursor() as cursor,
             cursor.copy(
-                "COPY bench.events (originator_id, originator_version, topic, state, cause, caused, fingerprint) "
+                "COPY raw.events (originator_id, originator_version, topic, state, cause, caused, fingerprint) "
                 "FROM STDIN (FORMAT BINARY)"
             ) as copy,
         ):
@@ -125,15 +123,15 @@ class Bets:
         return setting.callers
 
     def begin(self) -> None:
-        self._opened = _accepted(self._rounds.post([terminal.open() for terminal in self._terminals]))
+        self._opened = accepted(self._rounds.post([terminal.open() for terminal in self._terminals]))
 
     def step(self, caller: int) -> bytes:
         report = self._terminals[caller % len(self._terminals)].bet()
         verdicts = self._rounds.post([report]) if self._writer is None else self._writer.submit([report]).result()
-        return _accepted(verdicts)
+        return accepted(verdicts)
 
     def end(self) -> bytes:
-        ended = _accepted(self._rounds.post([report for terminal in self._terminals for report in terminal.end()]))
+        ended = accepted(self._rounds.post([report for terminal in self._terminals for report in terminal.end()]))
         self._rounds.rest()  # the tables are free for the next job, which may be another process
         return self._opened + ended
 
@@ -158,10 +156,62 @@ class WholeRounds:
         pass
 
     def step(self, _: int) -> bytes:
-        return _accepted(self._rounds.post(self._terminal.whole_round()))
+        return accepted(self._rounds.post(self._terminal.whole_round()))
 
     def end(self) -> bytes:
         self._rounds.rest()
+        return b""
+
+
+class DoorBets:
+    """Batches of bets through the HTTP door, each client with a connection and a table of its own. `given`: the door's port."""
+
+    events = 20
+
+    def __init__(self, setting: Setting) -> None:
+        (self._terminal,) = _terminals(setting.client, 1)
+        self._port: int = setting.given
+        self._socket = socket.create_connection(("127.0.0.1", self._port), 60)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def begin(self) -> None:
+        self._opened = self._post([self._terminal.open()])
+        self._send = poster(self._socket, Order(True, self.events, self._terminal.table, self._terminal.round, 0.0, 0.0))
+
+    def step(self, _: int) -> bytes:
+        ids = fresh_ids(self.events)
+        self._send(ids)
+        return bytes.fromhex("".join(ids).replace("-", ""))
+
+    def end(self) -> bytes:
+        return self._opened + self._post(self._terminal.end())
+
+    def _post(self, reports: Sequence[Report]) -> bytes:
+        door = HTTPConnection("127.0.0.1", self._port, timeout=60)
+        with closing(door):
+            door.request("POST", "/v1/events", cloud_events(reports), {"Content-Type": "application/json"})
+            answer = door.getresponse().read()
+        if answer.count(b'"status":"accepted"') != len(reports):
+            raise RuntimeError(f"the door did not accept {len(reports)} events: {answer[:500]!r}")
+        return b"".join([report.event_id.bytes for report in reports])
+
+
+class RawBets:
+    """The rows of such batches by plain SQL, each batch one prepared INSERT that commits by itself."""
+
+    events = 20
+
+    def __init__(self, setting: Setting) -> None:
+        self._conn = psycopg.connect(setting.dsn, autocommit=True)
+
+    def begin(self) -> None:
+        self._send = inserter(self._conn, Order(False, self.events, "B000", uuid7(), 0.0, 0.0))
+
+    def step(self, _: int) -> bytes:
+        self._send(fresh_ids(self.events))
+        return b""
+
+    def end(self) -> bytes:
         return b""
 
 
@@ -238,7 +288,7 @@ def _terminals(client: int, count: int) -> list[Terminal]:
     return [Terminal(table.id) for table in HOUSE.tables[8 * client :][:count]]
 
 
-def _accepted(verdicts: Sequence[Verdict]) -> bytes:
+def accepted(verdicts: Sequence[Verdict]) -> bytes:
     """The event ids, all of which were accepted."""
     for verdict in verdicts:
         if verdict.status != "accepted":

@@ -6,6 +6,7 @@ on the same server. Only the size of the connection pool is set: to what its cal
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, ClassVar
@@ -249,6 +250,13 @@ def environment(dsn: str, *, connections: int = 1, create: bool = False) -> Mapp
     }
 
 
+FORGET = """
+DROP TABLE IF EXISTS public.library_rounds, public.library_postings, public.library_balances, public.library_report,
+                     public.library_books_tracking
+"""
+"""Takes the library's projection back to the beginning: its runner makes the tables again."""
+
+
 # The read side: postings, balances and a table's report, one transaction an event, as the library's runner has it.
 
 
@@ -319,33 +327,42 @@ class Books(Projection[View]):
 
     name = "library_books"
 
-    @singledispatchmethod
+    def __init__(self, view: View) -> None:
+        super().__init__(view)
+        self.moments: list[float] = []
+        """When each event was processed."""
+
     def process_event(self, domain_event: Any, tracking: Tracking) -> None:
+        self._fold(domain_event, tracking)
+        self.moments.append(time.perf_counter())
+
+    @singledispatchmethod
+    def _fold(self, domain_event: Any, tracking: Tracking) -> None:
         self.view.write(tracking, domain_event.originator_id)
 
-    @process_event.register
+    @_fold.register
     def _(self, happened: TableRound.Opened, tracking: Tracking) -> None:
         self.view.write(tracking, happened.originator_id, opened=happened.table)
 
-    @process_event.register
+    @_fold.register
     def _(self, happened: TableRound.BetPlaced, tracking: Tracking) -> None:
         table = self.view.tables[happened.originator_id]
         self.view.write(tracking, happened.originator_id, [(f"player/{happened.player}", f"escrow/{table}", int(happened.stake))])
 
-    @process_event.register
+    @_fold.register
     def _(self, happened: TableRound.OutcomeRecorded, tracking: Tracking) -> None:
         table = self.view.tables[happened.originator_id]
         lost = [int(line["stake"]) for line in happened.lost]
         postings = [(f"escrow/{table}", f"win/{table}", stake) for stake in lost]
         self.view.write(tracking, happened.originator_id, postings, report=(0, len(lost), sum(lost), 0, 0))
 
-    @process_event.register
+    @_fold.register
     def _(self, happened: TableRound.PayoutMade, tracking: Tracking) -> None:
         table, player = self.view.tables[happened.originator_id], f"player/{happened.player}"
         stake, prize = int(happened.stake), int(happened.net_prize)
         postings = [(f"escrow/{table}", player, stake), (f"win/{table}", player, prize)]
         self.view.write(tracking, happened.originator_id, postings, report=(0, 1, 0, stake, prize))
 
-    @process_event.register
+    @_fold.register
     def _(self, happened: TableRound.Settled, tracking: Tracking) -> None:
         self.view.write(tracking, happened.originator_id, report=(1, 0, 0, 0, 0))

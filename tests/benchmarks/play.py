@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from random import getrandbits
 from uuid import UUID
+
+import msgspec
 
 from ledger.events import BetPlaced, BettingClosed, OutcomeRecorded, RoundOpened
 from ledger.property import OptIn, Property, Table
@@ -34,8 +37,27 @@ _TYPES = {
     CloseBetting: type_of(BettingClosed),
     RecordOutcome: type_of(OutcomeRecorded),
 }
-_BET = PlaceBet(player="P-1001", spot="straight:17", stake=str(STAKE), currency="MOP", seat=3)
-_BETS = [PlaceBet(player=f"P-{1001 + n}", spot=spot, stake=str(STAKE), currency="MOP", seat=n) for n, spot in enumerate(SPOTS)]
+_BETS = [
+    PlaceBet(player=f"P-{1001 + n}", spot=spot, stake=str(STAKE), currency="MOP", seat=n + 1) for n, spot in enumerate(SPOTS)
+]
+
+
+def cloud_events(reports: Sequence[Report]) -> bytes:
+    """The body in which a terminal posts them."""
+    return msgspec.json.encode(
+        [
+            {
+                "specversion": "1.0",
+                "id": report.event_id,
+                "source": f"/terminals/{report.terminal}",
+                "type": report.type,
+                "subject": report.round,
+                "time": report.occurred_at,
+                "data": report.body,
+            }
+            for report in reports
+        ]
+    )
 
 
 def uuid7() -> UUID:
@@ -69,9 +91,9 @@ class Terminal:
         self.round = uuid7()
         return self.report(OpenRound(table=self.table, game="roulette"))
 
-    def bet(self) -> Report:
-        """The one bet of the rows of single events; it wins if the outcome is 17."""
-        return self.report(_BET)
+    def bet(self, n: int = 0) -> Report:
+        """The n-th of the bets of a whole round, over and over. The first wins if the outcome is 17."""
+        return self.report(_BETS[n % len(_BETS)])
 
     def end(self, outcome: str = "0") -> list[Report]:
         """The close of betting and the outcome."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
@@ -89,3 +91,18 @@ def _bar(bar: float | None, row: Row) -> str:
 def _figure(value: float, row: Row) -> str:
     text = f"{value:.2f}" if abs(value) < 9.995 else f"{value:.1f}" if abs(value) < 99.95 else f"{value:.0f}"
     return f"{text}{row.unit and ' '}{row.unit}"
+
+
+def asked(name: str, text: str | None, rows: Sequence[str], argv: Sequence[str]) -> argparse.Namespace:
+    """The options of a benchmark that fills a sheet: `short`, `check`, `rounds`, `seconds`, `only`, `dir`."""
+    parser = argparse.ArgumentParser(prog=f"dev.py bench {name}", description=(text or "").partition("\n")[0])
+    parser.add_argument("--short", action="store_true", help="a form of some seconds, whose figures say little")
+    parser.add_argument("--check", action="store_true", help="exit code 1 where a must is missed")
+    parser.add_argument("--rounds", type=int, help="rounds of each row: 4, or 2 with --short")
+    parser.add_argument("--seconds", type=float, help="seconds of each leg: 5, or 0.15 with --short")
+    parser.add_argument("--only", default="", help=f"the rows whose name holds this: {', '.join(rows)}")
+    parser.add_argument("--dir", type=Path, help="where the server's files go; not in memory")
+    options = parser.parse_args(argv)
+    options.rounds = options.rounds or (2 if options.short else 4)
+    options.seconds = options.seconds or (0.15 if options.short else 5.0)
+    return options

@@ -59,7 +59,7 @@ def client(parent: Connection) -> None:
             parent.send("ready")
             while True:
                 order: Order = _told(parent)
-                parent.send(_run(_poster(door, order) if order.door else _inserter(conn, order), order))
+                parent.send(_run(poster(door, order) if order.door else inserter(conn, order), order))
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
         return
     except Exception as error:  # noqa: BLE001 - the parent raises it
@@ -78,7 +78,7 @@ def _run(send: Callable[[list[str]], None], order: Order) -> Done:
     time.sleep(max(0.0, order.start - time.monotonic()))
     began = now = time.monotonic()
     while now < order.end:
-        fresh = _ids(order.bets)
+        fresh = fresh_ids(order.bets)
         sent = time.monotonic()
         send(fresh)
         now = time.monotonic()
@@ -87,14 +87,14 @@ def _run(send: Callable[[list[str]], None], order: Order) -> Done:
     return Done(latencies, bytes.fromhex("".join(ids).replace("-", "")), now - began)
 
 
-def _ids(count: int) -> list[str]:
+def fresh_ids(count: int) -> list[str]:
     """Fresh UUIDs of version 7, as terminals make them: the index takes them at its end."""
     now, random = f"{time.time_ns() // 1_000_000:012x}", os.urandom(9 * count).hex()
     head = f"{now[:8]}-{now[8:]}-7"
     return [f"{head}{random[n : n + 3]}-8{random[n + 3 : n + 6]}-{random[n + 6 : n + 18]}" for n in range(0, 18 * count, 18)]
 
 
-def _poster(door: socket.socket, order: Order) -> Callable[[list[str]], None]:
+def poster(door: socket.socket, order: Order) -> Callable[[list[str]], None]:
     """Posts bets as the text of a body that is ready but for their ids."""
     event = (
         f'{{"specversion":"1.0","id":"%s","source":"/terminals/T-{order.table}","type":"{type_of(BetPlaced)}",'
@@ -152,7 +152,7 @@ ALTER TABLE raw.events ALTER notification_id SET DEFAULT nextval('raw.positions'
 _COLUMNS = "originator_id, originator_version, topic, state, cause, caused, fingerprint"
 
 
-def _inserter(conn: psycopg.Connection[Any], order: Order) -> Callable[[list[str]], None]:
+def inserter(conn: psycopg.Connection[Any], order: Order) -> Callable[[list[str]], None]:
     """Inserts the rows that the door would store for these bets, in one prepared statement with its own commit."""
     state = (
         f'{{"cause":"{order.round}","terminal":"T-{order.table}","occurred_at":"2026-11-29T12:00:00Z",'

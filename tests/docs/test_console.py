@@ -86,6 +86,21 @@ def test_a_document_that_does_not_come_true_is_found(
         assert faults[0].startswith(fault)
 
 
+def test_what_is_left_running_runs_until_the_end(tmp_path: Path) -> None:
+    document = tmp_path / "doc.md"
+    text = "<!-- left running -->\n\n```console\n$ python3 -c 'import time; print(8044, flush=True); time.sleep(60)'\n8044\n```\n"
+    document.write_text(text + "\n```console\n$ cat $HOME/line-4.log; echo 8044\n8044\n8044\n```\n", "utf-8")
+    [fault] = console.run(document, tmp_path)
+    assert "exited -15" in fault, "it was there for the second block, and minds being stopped"
+
+
+@pytest.mark.parametrize("command", ["false", "echo two"])
+def test_what_does_not_begin_as_shown_is_found(command: str, tmp_path: Path) -> None:
+    document = tmp_path / "doc.md"
+    document.write_text(f"<!-- left running -->\n```console\n$ {command}\none\n```\n", "utf-8")
+    assert "printed:" in console.run(document, tmp_path)[0]
+
+
 def test_a_command_that_does_not_end_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "TIME_LIMIT", 0.2)
     document = tmp_path / "doc.md"

@@ -37,3 +37,15 @@ def roundledger(*arguments: str, code: int | None = 0, **settings: str) -> subpr
 def printed(*arguments: str, code: int = 0, **settings: str) -> Any:
     """What a command prints as JSON."""
     return json.loads(roundledger(*arguments, "--json", code=code, **settings).stdout)
+
+
+def to_nobody(command: list[str], **settings: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command line whose output nobody reads: the pipe is broken from the beginning."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        return subprocess.run(
+            command, env=environment(**settings), stdout=writer, stderr=subprocess.PIPE, text=True, timeout=240, check=False
+        )
+    finally:
+        os.close(writer)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import sys
+from datetime import timedelta
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -14,12 +18,15 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from cli.report import LEGEND
 from ledger.events import PayoutMade
 from ledger.money import format_plain
+from ledger.property import Table
 from ledger.store import log
-from tests.e2e.process import ROOT, printed, roundledger
-from tests.support import Terminal, accepted, house
+from tests.e2e.process import ROOT, printed, roundledger, to_nobody
+from tests.support import DEMO, Terminal, accepted, house
 
+_ID = re.compile("[0-9a-f]{8}")
 BETS = [("straight:17", "10000"), ("red", "5000"), ("split:17-20", "2500")]
 
 
@@ -59,7 +66,9 @@ def test_a_round_is_listed_and_shown_with_articles_arithmetic_and_positions(play
     assert straight["resolved_position"] == str(paid.position)
     drawn = roundledger("rounds", "show", str(table.round), LEDGER_DSN=dsn).stdout
     assert "100.00 × 35 = 3500.00" in drawn
-    assert "win: -3875.00 MOP" in drawn
+    assert "win: MOP -3875.00" in drawn
+    assert (shown["lost"], shown["prizes"]) == ("5000", "392500")
+    assert "commission:" not in drawn
     assert str(paid.position) in drawn
 
 
@@ -67,11 +76,11 @@ def test_a_bet_is_explained_from_the_log(played: tuple[str, Terminal]) -> None:
     dsn, table = played
     bet = bet_on(dsn, table, "straight:17")
     out = roundledger("explain", bet[:18], LEDGER_DSN=dsn).stdout
-    for word in ("17, black", "30/2003 art. 6(1)", "30/2003 art. 7(1)", "pleno", "孤丁", "MOP 100.00 × 35 = MOP 3500.00"):
+    for word in ("17, black", "30/2003 art. 6(1)", "30/2003 art. 7(1)", "pleno", "孤丁", "prize: MOP 100.00 × 35 = MOP 3500.00"):
         assert word in out
     assert "Boletim Oficial de Macau, I Série, 6/2003, pages 109-111" in out
     split = roundledger("explain", bet_on(dsn, table, "split:17-20"), LEDGER_DSN=dsn).stdout
-    assert "Assumed: chance split, rule: Which two numbers is not said" in split
+    assert "assumed: chance split, rule: Which two numbers is not said" in split
     assert "30/2003, repealed by 60/2004, applied by opt-in" in out
     found = printed("explain", str(table.round), LEDGER_DSN=dsn)
     assert [each["explanation"]["spot"] for each in found] == ["red", "split:17-20", "straight:17"]
@@ -133,10 +142,13 @@ def test_the_figures_of_a_report_are_the_same_in_every_form(played: tuple[str, T
     [line] = document["tables"]
     [comma] = csv.DictReader(io.StringIO(roundledger(*report, "--csv", LEDGER_DSN=dsn).stdout))
     drawn = roundledger(*report, LEDGER_DSN=dsn).stdout
-    amounts = ("handle", "prizes", "commission", "breakage", "win", "theoretical_win")
+    amounts = ("handle", "lost", "prizes", "commission", "breakage", "win", "theoretical_win")
     for key in amounts:
         assert comma[key] == format_plain(int(line[key]), line["currency"])
-        assert comma[key] in drawn
+        assert comma[key] in drawn or comma[key] == "0.00"
+    assert "commission" not in drawn.replace(LEGEND, "")
+    assert LEGEND in drawn
+    assert int(line["lost"]) - int(line["prizes"]) == int(line["win"])
     assert (line["handle"], line["prizes"], line["win"]) == ("17500", "392500", "-387500")
     assert line["win_percent"] == comma["win_percent"] == "-2214.29"
     assert line["theoretical_win_exact"] == "17500/37"
@@ -152,11 +164,148 @@ def test_balances_sum_to_zero_and_can_be_narrowed(played: tuple[str, Terminal]) 
     found = printed("balances", LEDGER_DSN=dsn)
     assert [total["balance"] for total in found["totals"]] == ["0"]
     assert found["notes"] == ["30/2003, repealed by 60/2004, applied by opt-in"]
-    [win] = printed("balances", "win/", LEDGER_DSN=dsn)["balances"]
-    assert win == {"account": "win/R01", "currency": "MOP", "balance": "-387500"}
+    for asked in ("win/", "win/R01", "win/R0*", "wi*"):
+        [win] = printed("balances", asked, LEDGER_DSN=dsn)["balances"]
+        assert win == {"account": "win/R01", "currency": "MOP", "balance": "-387500"}
     rows = list(csv.DictReader(io.StringIO(roundledger("balances", "--csv", LEDGER_DSN=dsn).stdout)))
     assert {row["account"]: row["balance"] for row in rows}["win/R01"] == "-3875.00"
     assert "error[LGR-0105]" in roundledger("balances", "--currency", "MOPS", code=2, LEDGER_DSN=dsn).stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("balances", "win/R0"), "no account is named win/R0; 1 account begin so: win/R0*"),
+        (("balances", "nosuch"), "no account is named nosuch"),
+        (("balances", "nosuch/"), "no account begins with nosuch/"),
+        (("balances", "win/R01", "--currency", "HKD"), "no account is named win/R01 in HKD"),
+        (("rounds", "list", "--table", "NOPE"), "no table NOPE is known; tables: "),
+        (("report", "outcomes", "--table", "NOPE"), "no table NOPE is known; tables: "),
+    ],
+)
+def test_what_nobody_knows_is_named(command: tuple[str, ...], said: str, played: tuple[str, Terminal]) -> None:
+    document = printed(*command, LEDGER_DSN=played[0])
+    assert any(note.startswith(said) for note in document["notes"])
+    assert said in roundledger(*command, LEDGER_DSN=played[0]).stdout
+    assert said in roundledger(*command, "--csv", LEDGER_DSN=played[0]).stderr
+
+
+FRACTIONS = [("sshong:123", "10001"), ("nga:13/2", "3333"), ("fan:1", "777"), ("kuoc:13", "5001"), ("nim:3/4", "1")]
+
+
+@pytest.fixture
+def fractions(dsn: str) -> tuple[str, Terminal]:
+    """A database with one settled round of fantan, whose prizes are no whole minor units."""
+    table = Terminal("F01", "fantan")
+    rounds = house(dsn)
+    rounds.apply_property(msgspec.structs.replace(DEMO, tables=(*DEMO.tables, Table("F01", "C", "fantan", "MOP", "0.01"))))
+    accepted(rounds.post(table.whole_round(FRACTIONS, "3")))
+    rounds.close()
+    return dsn, table
+
+
+def test_the_exact_column_of_every_csv_agrees_with_the_one_beside_it(fractions: tuple[str, Terminal]) -> None:
+    dsn, table = fractions
+    settle = ("rules", "settle", "58/2004", "3", *(f"{spot}={format_plain(int(stake), 'MOP')}" for spot, stake in FRACTIONS))
+    commands: dict[str, list[tuple[str, ...]]] = {
+        "prize": [("rounds", "show", str(table.round)), ("explain", str(table.round)), settle],
+        "theoretical_win": [("report", "tables")],
+    }
+    for column, asked in commands.items():
+        for command in asked:
+            rows = list(csv.DictReader(io.StringIO(roundledger(*command, "--csv", LEDGER_DSN=dsn).stdout)))
+            known = [row for row in rows if row[f"{column}_exact"]]
+            assert known
+            for row in known:
+                apart = Fraction(row[f"{column}_exact"]) - Fraction(row[column])
+                assert abs(apart) < Fraction(1, 100), (command, row)
+            assert any("/" in row[f"{column}_exact"] for row in known), command
+    shown = roundledger("explain", str(table.round), LEDGER_DSN=dsn).stdout
+    assert "minor units" not in shown
+    assert "MOP 100.01 × 1/3 = MOP 10001/300, floored to the minor unit: MOP 33.33" in shown
+
+
+def test_every_bet_of_a_round_is_explained_in_a_line_of_csv(fractions: tuple[str, Terminal]) -> None:
+    dsn, table = fractions
+    rows = list(csv.DictReader(io.StringIO(roundledger("explain", str(table.round), "--csv", LEDGER_DSN=dsn).stdout)))
+    shown = {bet["bet"]: bet for bet in printed("rounds", "show", str(table.round), LEDGER_DSN=dsn)["bets"]}
+    assert {row["bet"] for row in rows} == set(shown)
+    for row in rows:
+        bet = shown[row["bet"]]
+        assert row["returned"] == format_plain(int(bet["returned"]), "MOP")
+        assert (row["article"], row["player"]) == (bet["article"], bet["player"])
+        assert (row["placed_position"], row["resolved_position"]) == (bet["position"], bet["resolved_position"])
+        assert row["reason"]
+        assert row["differences"] == ""
+
+
+def test_a_round_is_readable_at_80_columns(dsn: str) -> None:
+    table = Terminal()
+    rounds = house(dsn)
+    accepted(rounds.post(table.whole_round([*BETS, *BETS, ("corner:1-2-4-5", "1000")], "17")))
+    rounds.close()
+    lines = roundledger("rounds", "show", str(table.round), LEDGER_DSN=dsn, COLUMNS="80").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    [titles] = [line for line in lines if line.startswith("bet ")]
+    assert titles.split() == ["bet", "player", "spot", "stake", "result", "returned"]
+    bets = lines[lines.index(titles) + 2 :][: 7 * 3]
+    shown = [line.split() for line in bets if _ID.match(line)]
+    assert len(shown) == 7
+    for short, _, spot, *_ in shown:
+        [explained] = printed("explain", short, LEDGER_DSN=dsn)
+        assert explained["explanation"]["spot"] == spot
+    [titles] = [line for line in lines if line.startswith("position ")]
+    assert titles.split() == ["position", "version", "event", "terminal", "received", "at"]
+
+
+def test_when_an_event_occurred_is_shown_where_it_came_late(dsn: str) -> None:
+    table = Terminal()
+    rounds = house(dsn)
+    late = [msgspec.structs.replace(each, occurred_at=each.received_at - timedelta(hours=3)) for each in [table.open()]]
+    accepted(rounds.post(late))
+    rounds.close()
+    shown = roundledger("rounds", "show", str(table.round), LEDGER_DSN=dsn).stdout
+    assert "occurred at" in shown
+    assert re.search(r"T\d\d:\d\d:\d\dZ", shown)
+    assert not re.search(r"\.\d+Z", shown)
+
+
+def test_rounds_of_two_currencies_are_one_list_in_one_order(dsn: str) -> None:
+    rounds = house(dsn)
+    for table in (Terminal("R01"), Terminal("R02", currency="HKD"), Terminal("R01")):
+        accepted(rounds.post(table.whole_round([("red", "5000")], "17")))
+    rounds.close()
+    lines = roundledger("rounds", "list", LEDGER_DSN=dsn).stdout.splitlines()
+    listed = [line.split() for line in lines if _ID.match(line)]
+    assert [line[2] for line in listed] == ["R01", "R02", "R01"]
+    assert [line[7] for line in listed] == ["MOP", "HKD", "MOP"]
+    documents = printed("rounds", "list", LEDGER_DSN=dsn)["rounds"]
+    assert [document["round"].startswith(line[0]) for document, line in zip(documents, listed, strict=True)] == [True] * 3
+
+
+def test_outcomes_are_counted_for_people_and_programs(played: tuple[str, Terminal]) -> None:
+    dsn, _ = played
+    expected = [{"table": "R01", "game": "roulette", "outcome": "17", "count": 1}]
+    assert printed("report", "outcomes", LEDGER_DSN=dsn)["outcomes"] == expected
+    assert printed("report", "tables", LEDGER_DSN=dsn)["outcomes"] == expected
+    assert roundledger("report", "outcomes", "--csv", LEDGER_DSN=dsn).stdout == "table,game,outcome,count\nR01,roulette,17,1\n"
+    assert printed("report", "outcomes", "--day", "2001-01-01", LEDGER_DSN=dsn)["outcomes"] == []
+    assert "Outcomes" not in roundledger("report", "tables", LEDGER_DSN=dsn).stdout
+
+
+COMMANDS = ("rounds list", "balances", "report tables", "report outcomes", "replay", "db status", "db psql-url", "property show")
+
+
+@pytest.mark.parametrize("form", [(), ("--csv",), ("--json",)], ids=["table", "csv", "json"])
+@pytest.mark.parametrize("command", [*COMMANDS, "rounds show", "explain"])
+def test_a_reader_that_goes_away_is_no_difference(command: str, form: tuple[str, ...], played: tuple[str, Terminal]) -> None:
+    dsn, table = played
+    words = [*command.split(), *([] if command in COMMANDS else [str(table.round)]), *form]
+    for unbuffered in ("", "1"):
+        done = to_nobody([sys.executable, "-m", "cli", *words], LEDGER_DSN=dsn, PYTHONUNBUFFERED=unbuffered)
+        assert done.returncode == 141, done.stderr
+        assert "Traceback" not in done.stderr
+        assert "Exception ignored" not in done.stderr
 
 
 def test_an_empty_ledger_says_no_activity(dsn: str) -> None:
@@ -177,6 +326,9 @@ def test_b46_the_exit_code_tells_equal_from_different_from_not_done(played: tupl
         "balances account=win/R01, currency=MOP: balance is -387499 in the live table, -387500 in the replay" in different.stdout
     )
     assert not json.loads(roundledger("replay", "--json", code=1, LEDGER_DSN=dsn).stdout)["equal"]
+    [found] = csv.DictReader(io.StringIO(roundledger("replay", "--csv", code=1, LEDGER_DSN=dsn).stdout))
+    assert (found["equal"], found["table"], found["column"]) == ("false", "balances", "balance")
+    assert (found["key"], found["live"], found["replayed"]) == ("account=win/R01 currency=MOP", "'-387499", "'-387500")
     no_schema = roundledger("replay", code=2, LEDGER_DSN=bare_dsn)
     assert "error[LGR-0502]" in no_schema.stderr
     assert "roundledger db init" in no_schema.stderr
@@ -210,6 +362,11 @@ def test_a_property_is_checked_applied_once_and_shown(dsn: str, tmp_path: Any) -
     assert "valid" in roundledger("property", "check", str(file)).stderr
     assert "applied" in roundledger("property", "apply", str(file), LEDGER_DSN=dsn).stderr
     assert "already in force" in roundledger("property", "apply", str(file), LEDGER_DSN=dsn).stderr
+    told = printed("property", "apply", str(file), LEDGER_DSN=dsn)
+    assert (told["applied"], told["property"], told["tables"]) == (False, "H", 1)
+    assert "1 table," in roundledger("property", "check", str(file)).stderr
+    [row] = csv.DictReader(io.StringIO(roundledger("property", "show", "--csv", LEDGER_DSN=dsn).stdout))
+    assert (row["property"], row["table"], row["payable_unit"]) == ("H", "F1", "1")
     [shown] = printed("property", "show", LEDGER_DSN=dsn)
     assert {row["regulation"] for row in shown["assumptions"]} >= {"58/2004"}
     assert "Assumptions and opt-ins in force" in roundledger("property", "show", LEDGER_DSN=dsn).stdout

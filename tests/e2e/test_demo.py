@@ -16,7 +16,7 @@ import httpx
 import psycopg
 import pytest
 
-from tests.e2e.process import ROOT, environment, printed, roundledger
+from tests.e2e.process import ROOT, environment, printed, roundledger, to_nobody
 
 RECORDED = ROOT.parent / "shared" / "data"
 FEW = ("demo", "--rounds", "3")
@@ -29,21 +29,36 @@ def test_a_day_is_played_reported_explained_and_replayed(dsn: str) -> None:
     assert "made up from seed" in out
     assert "30/2003, repealed by 60/2004, applied by opt-in" in out
     assert "31/2003, repealed by 57/2004, applied by opt-in" in out
-    for word in ("Table report", "Balances", "handle MOP", "handle HKD", "theoretical win MOP", "replay: equal"):
+    for word in ("Table report", "Balances", "Amounts in MOP", "Amounts in HKD", "theo. win", "replay: equal"):
         assert word in out
-    assert re.search(r"Odds: 3[01]/2003 art\. \S+: \S+ to 1", out)
+    assert re.search(r"odds: 3[01]/2003 art\. \S+: \S+ to 1", out)
     assert re.search(r"position \d+: PayoutMade\.v1", out)
-    assert "roundledger explain" in said
+    assert "of this run, demo-1" in out
+    assert "--seed 302003" in said
+    assert "12 rounds at 4 tables" in said
+    [command] = re.findall(r"\n  (\S*roundledger) explain ", said)
+    bet = re.findall(r"roundledger explain (\S+)\n", said)[0]
+    told = subprocess.run(
+        [command, "explain", bet], cwd=Path.cwd(), env=environment(LEDGER_DSN=dsn), capture_output=True, check=True
+    )
+    assert bet in told.stdout.decode()
+    assert re.search(r"serve +# then post a round to it: (see docs/how-to/post-a-round.md|/openapi.json)", said.splitlines()[-1])
 
 
 def test_it_can_be_run_again_and_each_run_can_be_told_from_the_others(dsn: str) -> None:
     first, second = (printed(*FEW, LEDGER_DSN=dsn) for _ in range(2))
-    assert first["run"] != second["run"]
-    assert first["counts"] == second["counts"]  # the same seed, the same day
+    assert (first["run"], second["run"]) == ("demo-1", "demo-2")
+    assert (first["seed"], second["seed"]) == (302003, 302004)
+    assert first["counts"] != second["counts"]
     assert sum(second["counts"].values()) == second["rounds"] == 12
     assert first["replay"]["equal"]
     assert second["replay"]["equal"]
     assert [row["rounds"] for row in second["report"]["tables"]] == [6, 6, 6, 6]
+    for name in ("rounds", "bets", "handle", "lost", "prizes", "win"):
+        for now, before, total in zip(
+            second["of_this_run"]["tables"], first["of_this_run"]["tables"], second["report"]["tables"], strict=True
+        ):
+            assert int(now[name]) + int(before[name]) == int(total[name])
     with psycopg.connect(dsn) as conn:
         shifts = conn.execute(
             "SELECT shift, count(*) FROM projection.rounds GROUP BY shift ORDER BY min(first_position)"
@@ -51,6 +66,25 @@ def test_it_can_be_run_again_and_each_run_can_be_told_from_the_others(dsn: str) 
         zero = conn.execute("SELECT currency, sum(balance) FROM projection.balances GROUP BY currency").fetchall()
     assert shifts == [(first["run"], 12), (second["run"], 12)]
     assert dict(zero) == {"MOP": 0, "HKD": 0}
+
+
+def test_the_same_seed_is_the_same_day_and_later_runs_are_told_from_the_total(dsn: str) -> None:
+    one, two = (roundledger(*FEW, "--seed", "7", "--csv", LEDGER_DSN=dsn).stdout for _ in range(2))
+    assert one.replace("demo-1", "demo-2") == two
+    assert "Run demo-3" in (out := roundledger(*FEW, LEDGER_DSN=dsn).stdout)
+    assert "figures are of this run alone" in out
+    assert "of every run in this ledger, of which demo-3 is the last" in out
+    [report] = [printed("report", "tables", LEDGER_DSN=dsn)["tables"]]
+    assert [row["rounds"] for row in report] == [9, 9, 9, 9]
+
+
+def test_one_round_at_one_table_is_said_so(dsn: str) -> None:
+    assert "1 round at 1 table;" in roundledger("demo", "--rounds", "1", "--table", "R01", LEDGER_DSN=dsn).stderr
+
+
+def test_a_reader_that_goes_away_is_no_difference(dsn: str) -> None:
+    done = to_nobody([sys.executable, "-m", "cli", "demo", "--rounds", "1", "--table", "R01"], LEDGER_DSN=dsn)
+    assert done.returncode == 141
 
 
 def test_another_seed_makes_another_day_and_a_table_can_be_chosen(dsn: str) -> None:

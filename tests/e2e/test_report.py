@@ -16,7 +16,7 @@ from tests.faults.reading import numbers
 from tests.integration.projections.support import Connection, Key, connected, raw, report_by_hand
 from tests.oracle import edge, expected
 
-AMOUNTS = ("handle", "pushed", "prizes", "commission", "breakage", "win")
+AMOUNTS = ("handle", "lost", "pushed", "prizes", "commission", "breakage", "win")
 
 
 @pytest.fixture
@@ -46,6 +46,7 @@ def report_by_oracle(conn: Connection) -> dict[Key, dict[str, Any]]:
                 settled = expected(of["game"], bet["spot"], body["outcome"], stake, int(of["payable_unit"]))
                 row["bets"] += 1
                 row["pushed" if settled["result"] == "push" else "handle"] += stake
+                row["lost"] += stake if settled["result"] == "lost" else 0
                 row["win"] += stake - settled["returned"]
                 row["prizes"] += settled["net_prize"]
                 row["commission"] += settled["commission"]
@@ -76,7 +77,9 @@ def test_the_report_of_a_demo_day_equals_one_computed_from(by: Any, day: str) ->
         for name in AMOUNTS:
             assert line[name] == str(row[name])
             assert comma[key[0]][name] == format_plain(row[name], line["currency"])
+        assert int(line["lost"]) - int(line["prizes"]) == int(line["win"])
         assert Fraction(line["theoretical_win_exact"]) == row["theoretical"]
+        assert Fraction(comma[key[0]]["theoretical_win_exact"]) == row["theoretical"] / 100
         assert abs(Fraction(line["win_percent"]) - Fraction(100 * row["win"], row["handle"])) <= Fraction(1, 200)
     for total in report["totals"]:
         rows = [row for key, row in figures.items() if key[-1] == total["currency"]]

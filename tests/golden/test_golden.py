@@ -126,8 +126,17 @@ def test_b38_this_release_has_a_golden_log_of_every_kind_of_event() -> None:
 
 def test_b38_this_release_still_writes_its_golden_log_byte_for_byte(dsn: str) -> None:
     """Where this fails before the release, `make` writes it anew. After it, the changed form needs a new topic and an upcast."""
-    for name, text in write(dsn).items():
-        assert text == (HERE / __version__ / name).read_text("utf-8"), name
+    written = write(dsn)
+    for name in written.keys() - {"rejections.ndjson"}:
+        assert written[name] == (HERE / __version__ / name).read_text("utf-8"), name
+    # The words of a refusal are for people, and may get better.
+    again = [json.loads(line) for line in written["rejections.ndjson"].splitlines()]
+    assert list(map(wordless, again)) == list(map(wordless, rows(__version__, "rejections")))
+
+
+def wordless(row: Row) -> Row:
+    refusal = {name: value for name, value in row["refusal"].items() if name in ("code", "field", "value")}
+    return {**row, "refusal": refusal}
 
 
 # Names of code and names in the log.

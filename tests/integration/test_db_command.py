@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 from collections.abc import Iterator
@@ -39,6 +41,8 @@ def test_a_day_in_the_life_of_the_embedded_server() -> None:
     assert "applied 0001_log" in made.stdout
     assert json.loads(run("init", "--json").stdout) == {"origin": "embedded", "schema": migrate.LATEST, "applied": []}
     assert json.loads(run("status", "--json").stdout)["state"] == "stopped"
+    [row] = csv.DictReader(io.StringIO(run("status", "--csv").stdout))
+    assert (row["state"], row["url"]) == ("stopped", "")
     off = run("psql-url")
     assert off.exit_code == 1
     assert "roundledger db start" in off.stderr
@@ -58,7 +62,19 @@ def test_a_day_in_the_life_of_the_embedded_server() -> None:
         assert in_use.exit_code == 1
         assert "in use" in in_use.stdout
     assert run("stop").exit_code == 0
-    assert json.loads(run("stop", "--json").stdout) == {"state": "stopped", "kept": False}
+    assert json.loads(run("stop", "--json").stdout) == {"state": "stopped", "kept": False, "ran": False}
+    assert "nothing to stop" in run("stop").stdout
+
+
+@pytest.mark.usefixtures("own")
+def test_variables_that_name_no_server_alone_are_hinted_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "hint" not in run("status").stderr
+    monkeypatch.setenv("PGPORT", "5433")
+    assert "hint: PGPORT alone names no server" in run("status").stderr
+    monkeypatch.setenv("PGUSER", "cage")
+    assert "hint: PGPORT and PGUSER alone name no server" in run("status").stderr
+    monkeypatch.setenv("LEDGER_DSN", "host=127.0.0.1 port=1")
+    assert "hint" not in run("status").stderr
 
 
 @pytest.mark.usefixtures("own")

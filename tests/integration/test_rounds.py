@@ -190,6 +190,7 @@ def test_a_round_id_is_used_once(rounds: Rounds, dsn: str) -> None:
 
 
 def test_twenty_concurrent_posts_of_one_outcome_settle_once(dsn: str) -> None:
+    """B19: one outcome from twenty threads to two processes."""
     houses = [house(dsn, lease_idle=0), house(dsn, lease_idle=0)]
     table = Terminal()
     accepted(post_in_turn(houses, 0, [table.open(), table.bet("straight:17"), table.bet("red"), table.close()]))

@@ -46,6 +46,7 @@ def insert(conn: psycopg.Connection[Any]) -> int:
 
 
 def test_a_later_commit_with_a_lower_position_is_not_skipped(three: list[psycopg.Connection[Any]]) -> None:
+    """B31: position 8 commits before 7, and the reader waits for 7."""
     slow, quick, reader = three
     tail = log.Tail()
     low = insert(slow)
@@ -59,7 +60,7 @@ def test_a_later_commit_with_a_lower_position_is_not_skipped(three: list[psycopg
 
 
 def test_an_older_transaction_that_draws_the_higher_position_is_not_skipped(three: list[psycopg.Connection[Any]]) -> None:
-    """The inverted order: the older transaction id holds the higher position."""
+    """B31: the inverted order: the older transaction id holds the higher position."""
     older, younger, reader = three
     tail = log.Tail()
     older.execute("SELECT pg_current_xact_id()")
@@ -110,7 +111,7 @@ def test_the_end_of_the_log_waits_for_older_writers_but_not_for_ever(three: list
 
 
 def test_a_reader_with_an_alarm_unplugged_does_skip(three: list[psycopg.Connection[Any]]) -> None:
-    """The canary: read by the highest visible position instead of the horizon, and the event is lost."""
+    """B31: the canary: read by the highest visible position instead of the horizon, and the event is lost."""
     slow, quick, reader = three
     low = insert(slow)
     high = insert(quick)

@@ -78,12 +78,12 @@ class Client:
         self.answered_at = now
         self.tries["answered"] += 1
 
-    def _wait(self, what: str) -> None:
+    def _wait(self, what: str, detail: object = "") -> None:
         """Between two tries."""
         self.tries[what] += 1
         if self._stop.is_set() and self._abandon:
             raise _AbandonedError
-        assert time.monotonic() - self.answered_at < PATIENCE, f"{self._thread.name}: {what} for {PATIENCE:g} s"
+        assert time.monotonic() - self.answered_at < PATIENCE, f"{self._thread.name}: {what} for {PATIENCE:g} s: {detail}"
         time.sleep(random.uniform(0.02, 0.1))
 
 
@@ -131,14 +131,14 @@ class HttpTerminal(Client):
             self.books.sent.update(UUID(event["id"]) for event in events)
             try:
                 answer = self._http.post("/v1/events", content=json.dumps(events), headers={"Content-Type": "application/json"})
-            except httpx.TransportError:
-                self._wait("no answer")
+            except httpx.TransportError as error:
+                self._wait("no answer", repr(error))
                 continue
             if answer.status_code != 200:
                 problem = answer.json()
                 assert problem["retryable"], problem
                 assert answer.status_code != 503 or "retry-after" in answer.headers
-                self._wait(problem["code"])
+                self._wait(problem["code"], problem["detail"])
                 continue
             self._got()
             again = []
@@ -205,7 +205,7 @@ class GroupWriter(Client):
             if not refused:
                 break
             assert all(refusal.meaning.retryable for refusal in refused), refused[0]
-            self._wait(refused[0].code)
+            self._wait(refused[0].code, refused[0].detail)
         self._got()
         for verdict in answer:
             assert verdict.event_id is not None

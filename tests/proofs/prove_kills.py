@@ -55,6 +55,9 @@ def main(argv: Sequence[str]) -> int:
             for number in range(options.rounds):
                 floor.round(_KINDS[number % len(_KINDS)])
             floor.close()
+        except BaseException:
+            print(floor.last_words(), file=sys.stderr)
+            raise
         finally:
             floor.end()
         books = Books.of_all(client.books for client in floor.clients)
@@ -83,6 +86,7 @@ class _Floor:
         self._seed = seed
         self.dsn = place.furnished(self._bring_up(), TERMINALS + 1)
         self._port = 0
+        self._log = directory / "service.log"
         self._service: subprocess.Popen[str] | None = None
         self.clients: list[Client] = []
         self.writer: GroupWriter
@@ -141,6 +145,14 @@ class _Floor:
         if self.clients:
             self.writer.end()
 
+    def last_words(self) -> str:
+        """What Postgres and the service said last, for whoever has to find out."""
+        return "\n".join(
+            f"--- {log.name}\n" + "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+            for log in (self._server.log, self._log)
+            if log.exists()
+        )
+
     # --- what is killed, and how it comes back
 
     def _kill_service(self) -> bool:
@@ -164,7 +176,7 @@ class _Floor:
         with psycopg.connect(self.dsn, autocommit=True) as conn:
             row = conn.execute(
                 "SELECT pid FROM pg_stat_activity "
-                "WHERE application_name = 'roundledger' AND state = 'active' AND backend_xid IS NOT NULL"
+                "WHERE application_name = 'roundledger append' AND state = 'active' AND backend_xid IS NOT NULL"
             ).fetchone()
         if row is None:
             return False
@@ -176,14 +188,15 @@ class _Floor:
         return self._server
 
     def _serve(self) -> str:
-        self._service = subprocess.Popen(
-            [sys.executable, "-P", "-m", "cli", "serve", "--port", str(self._port), "--while-stdin"],
-            env={**os.environ, "LEDGER_DSN": self.dsn},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        with self._log.open("a") as log:
+            self._service = subprocess.Popen(
+                [sys.executable, "-P", "-m", "cli", "serve", "--port", str(self._port), "--while-stdin"],
+                env={**os.environ, "LEDGER_DSN": self.dsn},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
         assert self._service.stdout is not None
         ready, _, _ = select.select([self._service.stdout], [], [], 60)
         url = self._service.stdout.readline().strip() if ready else ""

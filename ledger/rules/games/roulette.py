@@ -31,7 +31,6 @@ _SIZES = {
     "column": 12,
     "dozen": 12,
 }
-_EVEN_MONEY = ("even", "odd", "low", "high", "red", "black")
 _BY_NAME = ("sector12", "column", "dozen")
 _BY_ENDS = ("six_line", "sector9")
 

@@ -63,6 +63,11 @@ SELECT notification_id AS position, originator_id AS stream, originator_version 
        convert_from(state, 'UTF8')::jsonb AS body
 FROM ledger.events;
 COMMENT ON VIEW ledger.log IS 'The log as a person reads it: the payload as jsonb.';
+COMMENT ON COLUMN ledger.log.position IS 'The event''s place in the one order of the store. Gaps are normal.';
+COMMENT ON COLUMN ledger.log.stream IS 'A round''s id, or that of a logged document.';
+COMMENT ON COLUMN ledger.log.version IS 'The event''s place in its stream, from 1 without gaps.';
+COMMENT ON COLUMN ledger.log.topic IS 'The event''s name and version, for example BetPlaced.v1.';
+COMMENT ON COLUMN ledger.log.body IS 'The payload; its fields are those of the event.';
 
 CREATE FUNCTION ledger.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -84,8 +89,13 @@ CREATE TABLE ledger.rejections (
     recorded_at timestamptz NOT NULL DEFAULT now()
 );
 COMMENT ON TABLE ledger.rejections IS 'Reports of terminals that were refused for good, with the reason; kept as long as the log.';
+COMMENT ON COLUMN ledger.rejections.event_id IS 'The report''s event id; it stays rejected.';
+COMMENT ON COLUMN ledger.rejections.terminal IS 'The terminal that reported it.';
 COMMENT ON COLUMN ledger.rejections.sequence IS 'The terminal''s own number of the event, where it numbers them.';
+COMMENT ON COLUMN ledger.rejections.round IS 'The round that the report was about.';
 COMMENT ON COLUMN ledger.rejections.fingerprint IS 'The first 128 bits of the SHA-256 of the report''s canonical form.';
+COMMENT ON COLUMN ledger.rejections.refusal IS 'The reason as it was answered: code, detail, field, value, help, cite.';
+COMMENT ON COLUMN ledger.rejections.recorded_at IS 'When it was refused.';
 CREATE TRIGGER rejections_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger.rejections
     FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
@@ -95,6 +105,8 @@ CREATE TABLE ledger.open_rounds (
     round uuid NOT NULL UNIQUE
 );
 COMMENT ON TABLE ledger.open_rounds IS 'The round that each table has open; at most one.';
+COMMENT ON COLUMN ledger.open_rounds.table_id IS 'The table.';
+COMMENT ON COLUMN ledger.open_rounds.round IS 'Its round that is not settled.';
 
 -- Who writes which table: see ledger/store/lease.py.
 CREATE TABLE ledger.leases (
@@ -104,7 +116,10 @@ CREATE TABLE ledger.leases (
     taken_at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE ledger.leases IS 'The process that took each table last; it still has it where it still holds the session lock.';
+COMMENT ON COLUMN ledger.leases.table_id IS 'The table.';
 COMMENT ON COLUMN ledger.leases.epoch IS 'Raised at every taking; an append under an older one is turned away.';
+COMMENT ON COLUMN ledger.leases.holder IS 'Host and process that took it.';
+COMMENT ON COLUMN ledger.leases.taken_at IS 'When it was taken.';
 
 -- The append of a group: events, rejections and the tables' open rounds, in one transaction and one round trip. Returns the
 -- events' positions in the order in which they were given; unique_violation where anything of it is there already, or where a

@@ -17,6 +17,7 @@ import pytest
 
 from ledger.api.serve import opened
 from ledger.api.server import Server
+from tests import contract
 from tests.support import house
 
 
@@ -27,7 +28,7 @@ class Floor:
         self.url, self.dsn = url, dsn
         self.table, self.game, self.currency = table, game, currency
         self.round = uuid4()
-        self.client = httpx.Client(base_url=url, timeout=30)
+        self.client = httpx.Client(base_url=url, timeout=30, event_hooks={"response": [contract.hold]})
 
     def at(self, table: str, game: str, currency: str) -> Floor:
         """The terminal of another table of the same house."""

@@ -117,6 +117,7 @@ def report_by_hand(conn: Connection, day: date | None = None) -> dict[Key, dict[
                 stake = int(lost["stake"])
                 row["bets"] += 1
                 row["handle"] += stake
+                row["lost"] += stake
                 row["win"] += stake
                 row["theoretical"] += Fraction(lost["edge"]) * stake
         elif kind == "PayoutMade":

@@ -36,7 +36,7 @@ def test_the_table_report_equals_one_computed_from_the_raw_events(day: str, whic
         for line in report.lines:
             row = by_hand[line.table, line.game, line.regulation, line.applied, line.currency]
             assert (line.rounds, line.bets) == (row["rounds"], row["bets"])
-            for name in ("handle", "pushed", "prizes", "commission", "breakage", "win"):
+            for name in ("handle", "lost", "pushed", "prizes", "commission", "breakage", "win"):
                 assert getattr(line, name) == str(row[name]), name
             assert Fraction(line.theoretical_win_exact) == row["theoretical"]
             assert line.theoretical_win == str(round(row["theoretical"]))
@@ -44,7 +44,7 @@ def test_the_table_report_equals_one_computed_from_the_raw_events(day: str, whic
             assert abs(Fraction(line.win_percent) - Fraction(100 * row["win"], row["handle"])) <= Fraction(1, 200)
         for total in report.totals:
             lines = [line for line in report.lines if line.currency == total.currency]
-            for name in ("handle", "pushed", "prizes", "commission", "breakage", "win"):
+            for name in ("handle", "lost", "pushed", "prizes", "commission", "breakage", "win"):
                 assert int(getattr(total, name)) == sum(int(getattr(line, name)) for line in lines)
             assert Fraction(total.theoretical_win_exact) == sum(Fraction(line.theoretical_win_exact) for line in lines)
         assert {total.currency for total in report.totals} == {line.currency for line in report.lines}
@@ -52,6 +52,20 @@ def test_the_table_report_equals_one_computed_from_the_raw_events(day: str, whic
         if which is None:
             assert queries.applied(conn) == report.notes != []
         assert report.position == str(queries.positions(conn)[1].position)
+
+
+def test_the_report_of_a_shift_is_that_of_its_rounds(day: str) -> None:
+    with connected(day) as conn:
+        assert queries.shift_report(conn, "no such shift") == []
+        conn.execute("UPDATE projection.rounds SET shift = CASE WHEN first_position % 2 = 0 THEN 'even' ELSE 'odd' END")
+        report = queries.table_report(conn)
+        for name in ("rounds", "bets", "handle", "lost", "pushed", "prizes", "commission", "breakage", "win"):
+            sums: Counter[tuple[str, str]] = Counter()
+            for part in [*queries.shift_report(conn, "even"), *queries.shift_report(conn, "odd")]:
+                sums[part.table, part.currency] += int(getattr(part, name))
+            for line in report.lines:
+                sums[line.table, line.currency] -= int(getattr(line, name))
+            assert not any(sums.values()), name
 
 
 def test_commission_and_breakage_are_in_the_win_once(day: str) -> None:
@@ -127,7 +141,19 @@ def test_a_round_is_the_same_in_the_list_and_by_itself(day: str) -> None:
         for row in queries.rounds_list(conn, limit=1000):
             shown = queries.round_view(conn, row.round)
             assert shown is not None
-            for name in ("table", "game", "status", "outcome", "currency", "stakes", "prizes", "win", "opened_at", "settled_at"):
+            for name in (
+                "table",
+                "game",
+                "status",
+                "outcome",
+                "currency",
+                "stakes",
+                "lost",
+                "prizes",
+                "win",
+                "opened_at",
+                "settled_at",
+            ):
                 assert getattr(shown, name) == getattr(row, name), name
             assert shown.first_position == row.position
             assert len(shown.bets) == row.bets
@@ -140,6 +166,7 @@ def test_what_is_not_there_is_none_or_empty(dsn: str) -> None:
         assert queries.trial_balance(conn) == {}
         assert queries.outcomes(conn) == []
         assert queries.rounds_list(conn) == []
+        assert queries.tables_played(conn) == []
         assert queries.positions(conn) == []
         report = queries.table_report(conn)
         assert (report.position, report.lines, report.totals, report.notes) == ("0", [], [], [])

@@ -143,6 +143,7 @@ with psycopg.connect(sys.argv[1], autocommit=True) as conn:
 
 @pytest.mark.parametrize("name", ["ledger", "tables"])
 def test_killed_between_rows_and_position_leaves_a_whole_number_of_batches(dsn: str, name: str) -> None:
+    """B34: SIGKILL between the view and its position; both are written in one transaction."""
     with connected(dsn) as conn:
         store(conn, played(rounds=60))
         child = subprocess.Popen(
@@ -306,6 +307,7 @@ def test_a_defect_of_a_fold_stops_it_like_a_poison_event(dsn: str) -> None:
 
 
 def test_the_runner_follows_and_survives_its_connection(dsn: str) -> None:
+    """B33: its session is ended by the server."""
     with connected(dsn) as conn, Runner(dsn) as runner:
         store(conn, played(seed=1, rounds=10))
         assert wait_for(conn, log.head(conn), 10)
@@ -336,6 +338,7 @@ def test_the_runner_tries_a_stopped_projection_once_when_it_starts(dsn: str) -> 
 
 
 def test_an_event_that_commits_late_is_not_skipped(dsn: str) -> None:
+    """B31: while the lower positions are being written, the projections wait."""
     with connected(dsn) as conn, connected(dsn) as slow, Runner(dsn) as runner:
         with slow.transaction():
             store(slow, played(seed=1, rounds=4))

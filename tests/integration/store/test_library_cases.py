@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID, uuid4
@@ -118,10 +119,9 @@ def test_a_subscription_whose_connection_is_lost_says_so(dsn: str) -> None:
     recorder.insert_events(stored(uuid4(), 1))
     with recorder.subscribe() as subscription, psycopg.connect(dsn, autocommit=True) as other:
         assert next(subscription).id == 1
-        other.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
+        others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        while other.execute(f"SELECT pg_terminate_backend(pid) {others}").fetchall():
+            time.sleep(0.01)  # a backend ends some time after it was told to
         with pytest.raises(OperationalError):
             next(subscription)
     with recorder.subscribe(gt=1) as subscription:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
@@ -14,10 +15,12 @@ import httpx
 import msgspec
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from openapi_spec_validator import validate
 from starlette.applications import Starlette
 from starlette.routing import Route
 
+from ledger.api import codes
 from ledger.api.app import create_app
 from ledger.api.intake import BATCH, MAX_BODY, ONE
 from ledger.api.views import Balances
@@ -26,6 +29,7 @@ from ledger.events import BetPlaced, Recorded, RoundOpened
 from ledger.reports import Malformed, Report, Verdict
 from projections.queries import Balance, ProjectionPosition, TableFigures, TableLine, TableReport
 from projections.views import RoundView, view
+from tests import contract
 from tests.unit.api.events import EVENT, ROUND, bet, event, raw_bet
 
 NOW = datetime(2026, 11, 29, 12, 0, 1, tzinfo=UTC)
@@ -119,7 +123,9 @@ class Door:
         self.app, self.rounds, self.reader = app, rounds, reader
 
     def request(self, method: str, path: str, content: Any = None, headers: dict[str, str] | None = None) -> httpx.Response:
-        return self._portal.call(lambda: self._client.request(method, path, content=content, headers=headers))
+        answer = self._portal.call(lambda: self._client.request(method, path, content=content, headers=headers))
+        contract.hold(answer)
+        return answer
 
     def get(self, path: str) -> httpx.Response:
         return self.request("GET", path)
@@ -377,8 +383,48 @@ def test_openapi_is_valid_and_complete(door: Door) -> None:
     validate(document)
     assert document["openapi"].startswith("3.1")
     schemas = document["components"]["schemas"]
-    assert set(schemas["Problem"]["properties"]["code"]["enum"]) == set(CODES)
+    assert set(schemas["Problem"]["properties"]["code"]["enum"]) == codes.ALL
     for name in ("OpenRound", "PlaceBet", "CloseBetting", "RecordOutcome"):
         assert schemas[name]["additionalProperties"] is False
     paths = {route.path.replace("{code}", "") for route in door.app.routes if isinstance(route, Route)}
     assert paths - set(document["paths"]) == {"/openapi.json", "/problems/"}
+    assert {method["operationId"] for path in document["paths"].values() for method in path.values()} == set(codes.OPERATIONS)
+
+
+def test_each_operation_lists_its_own_codes_and_no_others(door: Door) -> None:
+    def listed(path: str, method: str = "get") -> dict[str, set[str]]:
+        responses = door.get("/openapi.json").json()["paths"][path][method]["responses"]
+        return {status: set(re.findall(r"LGR-\d{4}", answer["description"])) for status, answer in responses.items()}
+
+    assert listed("/time") == {"200": set(), "422": {"LGR-0108"}, "500": {"LGR-0509"}}
+    assert listed("/v1/rounds/{id}")["404"] == {"LGR-0202"}
+    assert listed("/v1/events", "post")["413"] == {"LGR-0102", "LGR-0109"}
+    for path, methods in door.get("/openapi.json").json()["paths"].items():
+        for method in methods:
+            for status, found in listed(path, method).items():
+                assert {str(CODES[code].status) for code in found} <= {status}
+                assert not {code for code in found if code.startswith("LGR-07")}, "the command line's codes are not the door's"
+
+
+def test_examples_are_whole_and_fit_their_schemas(door: Door) -> None:
+    document = door.get("/openapi.json").json()
+
+    def check(value: Any, schema: dict[str, Any]) -> None:
+        found = [
+            error.message for error in Draft202012Validator({**schema, "components": document["components"]}).iter_errors(value)
+        ]
+        assert not found, f"{found}: {value}"
+
+    shown = 0
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            for part in (operation.get("requestBody", {}), *operation["responses"].values()):
+                for content in part.get("content", {}).values():
+                    for example in content.get("examples", {}).values():
+                        check(example["value"], content["schema"])
+                        shown += 1
+            assert operation["responses"]["200"]["content"]["application/json"]["examples"]
+    assert shown > 15
+    for name in ("OpenRound", "PlaceBet", "CloseBetting", "RecordOutcome"):
+        schema = document["components"]["schemas"][f"{name}Event"]
+        check(schema["examples"][0], schema)

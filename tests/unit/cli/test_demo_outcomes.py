@@ -47,11 +47,19 @@ def test_a_bad_file_is_refused_by_file_and_line(text: str, where: str, says: str
     assert (refused.value.field or "").endswith(where)
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("data", "line"), [(b"\xff\xfe\x00", 1), (b"seq,outcome,table\n1,17,sal\xe3o\n", 2)])
+def test_a_file_that_is_not_in_utf_8_is_refused_by_its_line_with_what_to_do(data: bytes, line: int, tmp_path: Path) -> None:
     path = tmp_path / "wheel.csv"
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(Refusal, match="cannot be read"):
+    path.write_bytes(data)
+    with pytest.raises(Refusal, match="not text in UTF-8") as refused:
         read_recorded(path)
+    assert (refused.value.code, refused.value.field) == ("LGR-0703", f"{path}:{line}")
+    assert "iconv" in str(refused.value.help)
+
+
+def test_a_file_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Refusal, match="cannot be read"):
+        read_recorded(tmp_path)
 
 
 @pytest.mark.parametrize("game", ["roulette", "cussec"])

@@ -13,14 +13,16 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from cli.output import Column, Form, Progress, Report, Sheet, as_csv, as_json, emit, visible
+from cli.options import Form
+from cli.output import Column, Report, Sheet, as_csv, as_json, emit, visible
+from cli.progress import Progress
 
 COLUMNS = (
     Column("table", "table"),
     Column("currency", "currency"),
     Column("handle", "handle", "amount"),
     Column("share", "win %", "number"),
-    Column("exact", "exact", "number", drawn=False),
+    Column("exact", "exact", "exact", drawn=False),
     Column("at", "at"),
     Column("position", "position", "position"),
 )
@@ -70,7 +72,7 @@ def test_csv_carries_plain_decimals_and_iso_timestamps() -> None:
         "currency": "MOP",
         "handle": "1234.56",
         "share": "-2.70",
-        "exact": "10000/37",
+        "exact": "100/37",
         "at": "2026-11-29T12:00:00Z",
         "position": str(2**60 + 1),
     }
@@ -79,7 +81,9 @@ def test_csv_carries_plain_decimals_and_iso_timestamps() -> None:
 def test_a_table_has_one_block_and_one_total_a_currency() -> None:
     """B18."""
     lines = [line.split() for line in printed(REPORT, "table").stdout.splitlines()]
-    assert ["table", "handle", "MOP", "win", "%", "at", "position"] in lines
+    assert lines.count(["table", "handle", "win", "%", "at", "position"]) == 2
+    assert ["Amounts", "in", "MOP"] in lines
+    assert ["Amounts", "in", "HKD"] in lines
     assert ["total", "1235.00"] in lines
     assert ["total", "-0.05"] in lines
     assert "澳門 House" in printed(REPORT, "table").stdout
@@ -98,9 +102,91 @@ def test_every_form_has_the_same_figures(form: Form) -> None:
 
 def test_a_narrow_terminal_gets_records_and_no_cut_amount() -> None:
     out = printed(REPORT, "table", columns=40).stdout
-    assert "handle MOP  1234.56" in out
+    assert "handle  1234.56" in out
     assert max(map(len, out.splitlines())) <= 60
     assert "…" not in out
+
+
+def test_exact_amounts_of_csv_are_in_the_unit_of_the_column_beside_them() -> None:
+    rows = [{"currency": currency, "exact": Fraction(minor)} for currency in ("MOP", "JPY") for minor in (0, 700, "-7", "700/3")]
+    text = as_csv(Report("t", [Sheet((Column("currency", "currency"), Column("exact", "exact", "exact")), rows)]))
+    assert [row["exact"] for row in csv.DictReader(io.StringIO(text))] == [
+        *("0.00", "7.00", "-0.07", "7/3"),
+        *("0", "700", "-7", "700/3"),
+    ]
+    for row, printed_row in zip(rows, csv.DictReader(io.StringIO(text)), strict=True):
+        assert Fraction(printed_row["exact"]) == Fraction(row["exact"]) / (100 if row["currency"] == "MOP" else 1)
+
+
+WIDE = Sheet(
+    (
+        Column("name", "name"),
+        Column("words", "words", below=2),
+        Column("currency", "currency"),
+        Column("win", "win", "amount"),
+        Column("breakage", "breakage", "amount", below=1, if_any=True),
+    ),
+    [
+        {"name": "R01", "words": "as many words as do not fit", "currency": "MOP", "win": 12345, "breakage": 0},
+        {"name": "R02", "words": "", "currency": "MOP", "win": -5, "breakage": 0},
+        {"name": "C01", "words": "few", "currency": "HKD", "win": 100, "breakage": "0"},
+    ],
+    totals=[{"currency": "MOP", "win": 12340}, {"currency": "HKD", "win": 100}],
+    legend="win = what is said here in a line that has to wrap",
+)
+
+
+def test_columns_that_do_not_fit_go_below_their_row_with_a_hanging_indent() -> None:
+    out = printed(Report("t", [WIDE]), "table", columns=30).stdout
+    assert out == (
+        "t\n\n"
+        "Amounts in MOP\n"
+        "name      win\n"
+        "─────────────\n"
+        "R01    123.45\n"
+        "    words: as many words as do\n"
+        "        not fit\n"
+        "R02     -0.05\n"
+        "─────────────\n"
+        "total  123.40\n\n"
+        "Amounts in HKD\n"
+        "name      win\n"
+        "─────────────\n"
+        "C01      1.00\n"
+        "    words: few\n"
+        "─────────────\n"
+        "total    1.00\n\n"
+        "win = what is said here in a\n"
+        "    line that has to wrap\n"
+    )
+
+
+def test_at_full_width_nothing_wraps_and_columns_of_nothing_are_left_out() -> None:
+    out = printed(Report("t", [WIDE]), "table", columns=100).stdout
+    assert "R01    as many words as do not fit  123.45" in out
+    assert "breakage" not in out
+    assert "breakage" in as_csv(Report("t", [WIDE]))
+    some = Sheet(WIDE.columns, [{**WIDE.rows[0], "breakage": 1}])
+    assert "breakage" in printed(Report("t", [some]), "table", columns=100).stdout
+
+
+def test_a_mixed_sheet_keeps_its_order_and_names_each_currency() -> None:
+    mixed = Sheet(COLUMNS, [ROWS[0], ROWS[2], ROWS[1]], mixed=True)
+    lines = [line.split()[:3] for line in printed(Report("t", [mixed]), "table").stdout.splitlines()[4:]]
+    assert lines == [["R01", "MOP", "1234.56"], ["R02", "HKD", "-0.05"], ["R03", "MOP", "0.44"]]
+
+
+def test_people_are_shown_whole_seconds_and_short_ids_and_programs_everything() -> None:
+    at = AT.replace(microsecond=123456)
+    columns = (Column("id", "id"), Column("at", "at"))
+    sheet = Sheet(columns, [{"id": "01a2-long", "at": at}], for_people=lambda row: {**row, "id": "01a2"})
+    report = Report("t", [sheet], {"at": at})
+    out = printed(report, "table").stdout
+    assert out.count("2026-11-29T12:00:00Z") == 2
+    assert "long" not in out
+    for text in (as_json(report), as_csv(report)):
+        assert "2026-11-29T12:00:00.123456Z" in text
+        assert "01a2-long" in text
 
 
 def test_wide_characters_keep_the_columns_aligned() -> None:

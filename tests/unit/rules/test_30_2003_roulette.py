@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from itertools import combinations, pairwise
 
 import pytest
 
-from ledger.rules import Wager, settle
+from ledger.rules import Regulation, Wager, settle
 from tests.unit.rules.helpers import ROULETTE, prizes, refusal, results, wagers, winning
 
 RED = {1, 3, 5, 7, 9, 12, 14, 16, 18, 19, 21, 23, 25, 27, 30, 32, 34, 36}
@@ -104,6 +105,16 @@ def test_30_2003_art_6_6_nine_numbers_are_assumed_and_a_property_may_list_its_ow
     assert own.sha256 != ROULETTE.sha256
     assert "property" in own.chance("sector9").assumed["sets"]
     refusal(lambda: own.spot("sector9:1-9"), "LGR-0412")
+
+
+def test_30_2003_art_6_6_a_property_s_sets_are_marked_even_where_the_data_mark_none() -> None:
+    data = json.loads(ROULETTE.content)
+    for row in data["chance"]:
+        row.pop("assumed", None)
+    own = Regulation(data).with_nine_number_sets([range(4, 13)])
+    assert own.chance("sector9").assumed["sets"] == ("Which nine numbers is not said: the sets that the property's layout prints")
+    assert own.spot("sector9:4-12").numbers == tuple(range(4, 13))
+    assert own.chance("red").assumed == {}
 
 
 @pytest.mark.parametrize(

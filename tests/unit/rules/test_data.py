@@ -161,7 +161,10 @@ def test_a_file_that_is_not_utf_8_is_refused_on_its_line(tmp_path: Path) -> None
 def test_an_order_that_stands_in_two_files_is_refused(tmp_path: Path) -> None:
     for name in ("a.toml", "b.toml"):
         (tmp_path / name).write_text(TEXTS[FANTAN], encoding="utf-8")
-    assert "stands in" in refusal(lambda: load_folder(tmp_path), "LGR-0407").detail
+    refused = refusal(lambda: load_folder(tmp_path), "LGR-0407")
+    line = TEXTS[FANTAN][: TEXTS[FANTAN].index("order = ")].count("\n") + 1
+    assert refused.detail == f"{tmp_path / 'b.toml'}:{line}: 58/2004 stands in {tmp_path / 'a.toml'} as well"
+    assert refused.field == f"{tmp_path / 'b.toml'}:{line}"
 
 
 @pytest.mark.parametrize(
@@ -170,6 +173,39 @@ def test_an_order_that_stands_in_two_files_is_refused(tmp_path: Path) -> None:
 )
 def test_the_line_of_a_part(path: tuple[str | int, ...], line: int) -> None:
     assert line_of("a = 1\n[b]\nc = 2\n[[d]]\ne = 3\n[[d]]\n# e\ne = { f = 4 }\n", path) == line
+
+
+def test_the_line_of_a_dotted_table_and_of_a_key_in_quotes() -> None:
+    text = 'a = 1\n[b.c]\n"d e" = 2\nf."g" = 3\n[[ h ]]\n i.j=4 # k\n'
+    lines = [("a",), ("b", "c"), ("b", "c", "d"), ("b", "c", "f", "g"), ("h", 0), ("h", 0, "i", "j"), ("h",), ("b",)]
+    assert [line_of(text, path) for path in lines] == [1, 2, 2, 4, 5, 6, 5, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "parts"),
+    [
+        (ROULETTE, 'code = "even"', ["odds", "rule", "sets", "numbers", "names"]),
+        (
+            CRAPS,
+            'code = "off_layout"',
+            ["code", "article", "names", "cause", "consequence", "disposition", "ends_round", "reopens_betting"],
+        ),
+        (FANTAN, "[gazette]", ["issue", "pages"]),
+        (FANTAN, "[dates]", ["dated", "published", "in_force_from", "effective_from", "effective_to", "revokes", "revoked_by"]),
+        (FANTAN, "[payment]", ["order"]),
+        (FANTAN, "[rounding]", ["rule"]),
+    ],
+)
+def test_every_part_of_an_entry_can_be_marked(name: str, entry: str, parts: list[str]) -> None:
+    head, _, rest = TEXTS[name].partition(entry)
+    key = "inferred" if entry in ("[gazette]", "[dates]") else "assumed"
+    rest = (
+        re.sub(rf"^{key} = .*\n", "", rest, count=1, flags=re.MULTILINE) if entry != "[dates]" and "even" not in entry else rest
+    )
+    marks = ", ".join(f'{part} = "because"' for part in parts)
+    law = load(f"{head}{entry}\n{key} = {{ {marks} }}\n{rest}", name)
+    marked = [each.where.rpartition(", ")[2] for each in law.assumptions if each.reason == "because"]
+    assert marked == parts
 
 
 def test_the_files_are_the_register() -> None:

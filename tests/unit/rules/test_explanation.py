@@ -21,62 +21,62 @@ def test_a_winning_straight_line_by_line() -> None:
         ROULETTE, "17", "straight:17=10000", currency="MOP", note="30/2003, repealed by 60/2004, applied by opt-in"
     ).lines()
     assert lines == [
-        "Bet: straight:17, stake MOP 100.00: won, net prize MOP 3500.00, returned MOP 3600.00",
+        "bet: straight:17, stake MOP 100.00: won, net prize MOP 3500.00, returned MOP 3600.00",
         (
-            "Regulation: 30/2003, Regulamento Oficial da «Roleta» / 輪盤法定規章;"
+            "regulation: 30/2003, Regulamento Oficial da «Roleta» / 輪盤法定規章;"
             " Boletim Oficial de Macau, I Série, 6/2003, pages 109-111"
         ),
-        "Applied: 30/2003, repealed by 60/2004, applied by opt-in",
-        "Outcome: 17, black (written '17')",
-        "Chance: straight, pt pleno, zh 孤丁, en straight up (our translation)",
-        "Rule: 30/2003 art. 6(1): one number of 0 to 36; wins when the ball rests on it",
-        "Decision: 17 is among the numbers of the bet (17): won",
-        "Odds: 30/2003 art. 7(1): 35 to 1, on top of the stake",
-        "Prize: MOP 100.00 × 35 = MOP 3500.00",
-        "Returned: stake and net prize: MOP 100.00 + MOP 3500.00 = MOP 3600.00",
+        "applied: 30/2003, repealed by 60/2004, applied by opt-in",
+        "outcome: 17, black (written '17')",
+        "chance: straight, pt pleno, zh 孤丁, en straight up (our translation)",
+        "rule: 30/2003 art. 6(1): one number of 0 to 36; wins when the ball rests on it",
+        "decision: 17 is among the numbers of the bet (17): won",
+        "odds: 30/2003 art. 7(1): 35 to 1, on top of the stake",
+        "prize: MOP 100.00 × 35 = MOP 3500.00",
+        "returned: stake and net prize: MOP 100.00 + MOP 3500.00 = MOP 3600.00",
     ]
 
 
 def test_a_commission_and_every_rounding() -> None:
     lines = explained(FANTAN, "24", "sshong:124=100", unit=100).lines()
-    assert lines[0] == "Bet: sshong:124, stake 100: won, net prize 0, returned 100 (amounts in minor units)"
+    assert lines[0] == "bet: sshong:124, stake 100: won, net prize 0, returned 100 (amounts in minor units)"
     assert lines[1].endswith("20/2004 (the issue inferred), pages not in sources")
-    assert lines[2] == "Applied: in effect from 2004-05-18, no repeal known"
-    assert lines[3] == "Outcome: 24 buttons, 4 (written '24')"
+    assert lines[2] == "applied: in effect from 2004-05-18, no repeal known"
+    assert lines[3] == "outcome: 24 buttons, 4 (written '24')"
     assert "zh 三門 (unofficial: from public rule pages" in lines[4]
-    assert lines[6] == "Decision: nothing is left over, which by art. 3(2) counts as 4; 4 is a number to win: won"
+    assert lines[6] == "decision: nothing is left over, which by art. 3(2) counts as 4; 4 is a number to win: won"
     assert lines[7:12] == [
-        "Odds: 58/2004 art. 7(1)(4): 1/3 to 1, on top of the stake",
-        "Prize: 100 × 1/3 = 100/3, floored to the minor unit: 33",
-        "Commission: 58/2004 art. 9: 1/20 of the prize = 5/3, floored to the minor unit: 1",
-        "Net prize: 100/3 − 5/3 = 95/3, floored to the payable unit, 100: 0",
-        "Breakage: 33 − 1 − 0 = 32, kept apart",
+        "odds: 58/2004 art. 7(1)(4): 1/3 to 1, on top of the stake",
+        "prize: 100 × 1/3 = 100/3, floored to the minor unit: 33",
+        "commission: 58/2004 art. 9: 1/20 of the prize = 5/3, floored to the minor unit: 1",
+        "net prize: 100/3 − 5/3 = 95/3, floored to the payable unit, 100: 0",
+        "breakage: 33 − 1 − 0 = 32, kept apart",
     ]
-    assert lines[12] == "Returned: stake and net prize: 100 + 0 = 100"
-    assert lines[13].startswith("Assumed: rounding, rule: ")
+    assert lines[12] == "returned: stake and net prize: 100 + 0 = 100"
+    assert lines[13].startswith("assumed: rounding, rule: ")
     assert len(lines) == 14
 
 
 def test_losses_cite_what_took_them() -> None:
     zero = explained(ROULETTE, "0", "red")
     assert "by art. 8 only a straight-up bet on 0 wins then: lost" in "\n".join(zero.lines())
-    assert any(line.startswith("Assumed: chance red, numbers: ") for line in zero.lines())
+    assert any(line.startswith("assumed: chance red, numbers: ") for line in zero.lines())
     triple = "\n".join(explained(CUSSEC, "2-2-2", "small").lines())
     assert "by art. 7 the bank then takes all bets on big and small: lost" in triple
     assert "pt not in sources" in triple
-    assert "Returned: nothing: the stake of 100 goes to the bank" in triple
+    assert "returned: nothing: the stake of 100 goes to the bank" in triple
     tie = "\n".join(explained(FANTAN, "3", "nim:1/3").lines())
     assert "by art. 8 the stake goes back" in tie
 
 
 def test_dozens_are_explained_by_their_own_item_and_term() -> None:
     lines = explained(ROULETTE, "17", "dozen:2").lines()
-    assert lines[4] == "Chance: dozen, pt médio, zh 中, en second dozen (our translation)"
-    assert lines[5].startswith("Rule: 30/2003 art. 6(10): ")
+    assert lines[4] == "chance: dozen, pt médio, zh 中, en second dozen (our translation)"
+    assert lines[5].startswith("rule: 30/2003 art. 6(10): ")
 
 
 def test_inferred_dates_are_marked() -> None:
-    assert explained(ROULETTE, "1", "odd").lines()[2] == "Applied: in effect 2003-01-31 to 2004-05-17, the last day inferred"
+    assert explained(ROULETTE, "1", "odd").lines()[2] == "applied: in effect 2003-01-31 to 2004-05-17, the last day inferred"
 
 
 def test_the_gazette_is_named_with_pages_and_what_is_inferred_of_it() -> None:
@@ -94,14 +94,14 @@ def test_the_gazette_is_named_with_pages_and_what_is_inferred_of_it() -> None:
 def test_craps_tells_the_throws() -> None:
     lines = explained(CRAPS, "6,void,8,6", "pass").lines()
     told = "6 becomes the point; a void throw, which changes nothing; 8, neither the point 6 nor 7; 6, the point is made"
-    assert f"Decision: {told}: won" in lines
-    assert any(line.startswith("Assumed: chance pass, odds: Article 6 is not held") for line in lines)
+    assert f"decision: {told}: won" in lines
+    assert any(line.startswith("assumed: chance pass, odds: Article 6 is not held") for line in lines)
     seven = CRAPS.outcome("7")
     [lost] = settle(CRAPS, seven, wagers(CRAPS, "pass"), state=State(6))
-    assert "Decision: 7 before the point 6: lost" in explain(CRAPS, seven, lost, state=State(6)).lines()
+    assert "decision: 7 before the point 6: lost" in explain(CRAPS, seven, lost, state=State(6)).lines()
     stands = explained(CRAPS, "6", "pass").lines()
-    assert stands[0].startswith("Bet: pass, stake 100: stands")
-    assert stands[7] == "Returned: nothing yet: the bet stands"
+    assert stands[0].startswith("bet: pass, stake 100: stands")
+    assert stands[7] == "returned: nothing yet: the bet stands"
 
 
 @pytest.mark.parametrize(
@@ -121,12 +121,12 @@ def test_craps_tells_the_throws_up_to_the_one_that_decided(throws: str, bet: str
     outcome = UNVERIFIED.outcome(throws)
     placed = wagers(UNVERIFIED, *(["come", bet] if bet == "come_odds:9" else [bet]))
     [resolution] = [each for each in settle(UNVERIFIED, outcome, placed) if each.wager.key == bet]
-    assert f"Decision: {told}" in explain(UNVERIFIED, outcome, resolution).lines()
+    assert f"decision: {told}" in explain(UNVERIFIED, outcome, resolution).lines()
 
 
 def test_bets_without_rule_text_say_so() -> None:
     lines = explained(UNVERIFIED, "11", "horn").lines()
-    assert "Rule: no rule text in 53/2010: equal parts on 2, 3, 11 and 12" in "\n".join(lines)
+    assert "rule: no rule text in 53/2010: equal parts on 2, 3, 11 and 12" in "\n".join(lines)
     assert any("no source of the regulation holds this bet" in line for line in lines)
 
 

@@ -17,6 +17,13 @@ def test_printing_and_reading_are_inverse_and_a_spot_is_one_object(law: Regulati
         assert law.chance(spot.chance.code) is spot.chance
 
 
+@pytest.mark.parametrize("law", [*SINGLE_OUTCOME, CRAPS, UNVERIFIED], ids=lambda law: law.game)
+def test_a_kernel_reads_the_selections_that_it_lists(law: Regulation) -> None:
+    for spot in law.spots():
+        if spot.selection:
+            assert law.kernel.read_selection(spot.chance, spot.selection, spot.text) == spot.selection
+
+
 @pytest.mark.parametrize(
     ("written", "canonical"),
     [

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from ledger.rules import MACAU, assumptions, regulation, regulation_for, regulations
+from ledger.rules import MACAU, Regulation, assumptions, register, regulation, regulation_for, regulations
 from tests.unit.rules.helpers import CUSSEC, FANTAN, ROULETTE, UNVERIFIED, refusal
 
 
@@ -187,6 +187,16 @@ def test_a_property_may_apply_an_order_beyond_its_repeal_on_record() -> None:
     )
     refusal(lambda: regulation_for("roulette", noon("2003-01-30"), opt_ins={"30/2003"}), "LGR-0401")
     refusal(lambda: regulation_for("roulette", noon("2026-11-29"), opt_ins={"31/2003", "58/2004"}), "LGR-0401")
+
+
+def test_two_opt_ins_for_one_day_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = Regulation.from_content(ROULETTE.content.replace('"order":"30/2003"', '"order":"29/2002"'))
+    monkeypatch.setattr(register, "regulations", lambda: (ROULETTE, other))
+    both = ["30/2003", "29/2002"]
+    refused = refusal(lambda: regulation_for("roulette", noon("2026-11-29"), opt_ins=both), "LGR-0401")
+    assert refused.detail == "30/2003 and 29/2002 are all applied by opt-in, so none is"
+    assert (refused.field, refused.value) == ("opt_ins", "30/2003, 29/2002")
+    assert regulation_for("roulette", noon("2026-11-29"), opt_ins=["29/2002"]).regulation is other
 
 
 def test_the_register_lists_every_assumption_and_opt_in() -> None:

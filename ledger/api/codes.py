@@ -1,0 +1,33 @@
+"""Which codes each operation of the door can answer with: what a client of it has to be ready for, and no more."""
+
+from __future__ import annotations
+
+EVENT = (
+    *("LGR-0103", "LGR-0104", "LGR-0105", "LGR-0106", "LGR-0107", "LGR-0108"),
+    *("LGR-0201", "LGR-0202", "LGR-0203", "LGR-0204", "LGR-0205", "LGR-0206", "LGR-0208"),
+    "LGR-0301",
+    *("LGR-0401", "LGR-0403", "LGR-0404", "LGR-0405", "LGR-0406", "LGR-0408", "LGR-0409", "LGR-0412"),
+    *("LGR-0503", "LGR-0504", "LGR-0521"),
+    *("LGR-0601", "LGR-0602", "LGR-0603"),
+)
+"""Of one event: the answer where it was posted alone, else its item's problem."""
+
+_FAULT = "LGR-0509"
+_READ = ("LGR-0108", "LGR-0501", _FAULT)
+
+OPERATIONS: dict[str, tuple[str, ...]] = {
+    "postEvents": (
+        *("LGR-0101", "LGR-0102", "LGR-0109", "LGR-0110", "LGR-0113"),
+        *EVENT,
+        *("LGR-0501", "LGR-0505", _FAULT),
+    ),
+    "getRound": (*_READ, "LGR-0202", "LGR-0504"),
+    "getBalances": (*_READ, "LGR-0518"),
+    "getTableReports": (*_READ, "LGR-0518"),
+    "getHealth": _READ,
+    "getTime": ("LGR-0108", _FAULT),
+}
+"""`operationId` → codes. Any path answers LGR-0112 to a method that is not its own, and any other path LGR-0111."""
+
+ALL = frozenset({"LGR-0111", "LGR-0112"}.union(*OPERATIONS.values()))
+"""Every code that comes over HTTP."""

@@ -1,0 +1,47 @@
+"""What is made and not written is what would be made today, and leaves nothing unsaid."""
+
+from __future__ import annotations
+
+import psycopg
+
+from ledger.errors import CODES
+from ledger.pages import PAGES
+from tests.docs import references
+
+AGAIN = f"make it anew: {references.MADE_BY}"
+
+
+def page(name: str) -> str:
+    return (references.PAGES / name).read_text("utf-8")
+
+
+def test_the_page_of_events_is_what_the_code_says() -> None:
+    assert page("events.md") == references.events_page(), AGAIN
+
+
+def test_the_page_of_refusals_is_what_the_code_says() -> None:
+    assert page("refusals.md") == references.refusals_page(), AGAIN
+
+
+def test_every_code_has_words_of_its_own_and_no_words_are_left_over() -> None:
+    assert set(PAGES) == set(CODES)
+    assert {code[4:6] for code in CODES} <= set(references.GROUPS)
+
+
+def test_the_page_of_tables_is_what_a_migrated_database_says(dsn: str) -> None:
+    assert page("tables.md") == references.tables_page(dsn), AGAIN
+
+
+def test_every_table_and_column_is_commented(dsn: str) -> None:
+    with psycopg.connect(dsn) as conn:
+        silent = conn.execute(
+            "SELECT c.oid::regclass::text, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid "
+            "WHERE c.relnamespace IN ('ledger'::regnamespace, 'projection'::regnamespace) AND c.relkind IN ('r', 'v') "
+            "AND a.attnum > 0 AND NOT a.attisdropped "
+            "AND (col_description(c.oid, a.attnum) IS NULL OR obj_description(c.oid, 'pg_class') IS NULL)"
+        ).fetchall()
+    assert silent == []
+
+
+def test_the_doors_examples_are_what_the_door_answers(dsn: str) -> None:
+    assert references.EXAMPLES.read_text("utf-8") == references.examples(dsn), AGAIN
