@@ -22,6 +22,7 @@ from ledger.errors import Refusal
 from ledger.events import Event, Recorded
 from ledger.store import codec, log
 from ledger.store.pause import collector_paused
+from ledger.store.server import UNFIT
 from projections.tables import PROJECTIONS, Projection
 
 Connection = psycopg.Connection[Any]
@@ -51,7 +52,8 @@ def catch_up(
 
     `limit` bounds the events that each projection takes in this call. Returns how many events were passed, added up over the
     projections; 0 means that there is nothing to do, or that what is left is stopped (see `queries.positions`). `conn` has to be
-    in autocommit mode. Raises psycopg.OperationalError where the database is gone or another runner holds a batch for too long.
+    in autocommit mode. Raises psycopg.Error where the database is gone or not as a ledger needs it, or another runner holds a
+    batch for too long.
     """
     if not conn.autocommit:
         raise ValueError("catch_up commits batch by batch: it needs a connection in autocommit mode")
@@ -115,8 +117,8 @@ class _Follower:
         try:
             with collector_paused():
                 more = self._apply(conn, pages, size)
-        except (psycopg.OperationalError, psycopg.InterfaceError):
-            raise
+        except (psycopg.OperationalError, psycopg.InterfaceError, *UNFIT):
+            raise  # no event's fault
         except Exception as error:  # noqa: BLE001 - whatever a fold raises at one event is that projection's stop
             if size > 1:
                 self._size = size // 2
