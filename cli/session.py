@@ -18,21 +18,16 @@ def database(*, schema: bool = True) -> Iterator[str]:
     """The connection string of the ledger's Postgres, which stays up meanwhile.
 
     With `schema`, refuses (LGR-0502) a database without the schema of this release; nothing is ever migrated here. A database
-    that cannot be reached, or goes away, is a refusal too (LGR-0501).
+    that cannot be reached, goes away or is not as a ledger needs it is a refusal too (`ledger.store.server.told`).
     """
-    import psycopg
-
     from ledger.store.migrate import require_current
-    from ledger.store.server import postgres, unreachable
+    from ledger.store.server import postgres, told
 
     hint_at_variables()
-    with postgres() as dsn:
-        try:
-            if schema:
-                require_current(dsn)
-            yield dsn
-        except psycopg.OperationalError as error:
-            raise unreachable(dsn, error) from error
+    with postgres() as dsn, told(dsn):
+        if schema:
+            require_current(dsn)
+        yield dsn
 
 
 @contextmanager

@@ -12,7 +12,8 @@ import logging
 import random
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import count
 from threading import Lock
@@ -20,8 +21,15 @@ from typing import Any, NamedTuple, cast
 from uuid import UUID, uuid5
 
 import psycopg
-from eventsourcing.application import AggregateNotFoundError, Application
-from eventsourcing.persistence import InfrastructureFactory, IntegrityError, InterfaceError, Mapper, OperationalError
+from eventsourcing.application import Application
+from eventsourcing.persistence import (
+    InfrastructureFactory,
+    IntegrityError,
+    InterfaceError,
+    Mapper,
+    OperationalError,
+    PersistenceError,
+)
 from eventsourcing.utils import Environment
 
 from ledger import property as property_
@@ -29,11 +37,12 @@ from ledger.errors import Refusal
 from ledger.events import DocumentRecorded
 from ledger.property import Property, Table
 from ledger.reports import CloseBetting, Malformed, OpenRound, PlaceBet, RecordOutcome, Report, Verdict
-from ledger.round import Origin, Round, RoundEvent, Terms, project
+from ledger.round import Origin, Round, RoundEvent, Terms
 from ledger.rules import Applied, Regulation, regulation_for
 from ledger.store.lease import Leases
 from ledger.store.mapper import EventMapper
 from ledger.store.recorder import Claim, LeaseLost, LedgerFactory, LedgerRecorder, Occupancy, Receipt, Rejection
+from ledger.store.server import UNFIT
 
 _log = logging.getLogger(__name__)
 
@@ -123,18 +132,17 @@ class Rounds(Application[UUID]):
         """Decides and appends `reports`, item by item, in their order; one verdict each.
 
         A report that was answered before gets its first answer again. A refused one leaves no event and disturbs no other. Raises
-        Refusal LGR-0501 when the database cannot be reached: what was stored is then unknown, and sending the same reports again
-        finds out.
+        Refusal LGR-0501 when the database cannot be reached or is not as a ledger needs it: what was stored is then unknown, and
+        sending the same reports again finds out.
         """
         with self._lock:
             try:
                 return self._post(reports)
-            except (OperationalError, InterfaceError, psycopg.OperationalError) as error:
+            except BaseException as error:
                 self._forget()
-                raise _unanswered(error) from error
-            except BaseException:
-                self._forget()
-                raise
+                if (cause := _of_the_database(error)) is None:
+                    raise
+                raise _unanswered(cause) from error
 
     def rest(self) -> None:
         """Gives back the tables that nobody has posted to for a while; for whoever calls `post`, between two calls."""
@@ -366,25 +374,27 @@ class Rounds(Application[UUID]):
         return round_
 
     def _load(self, id: UUID) -> Round:
-        try:
-            return self.repository.get(id, projector_func=project)
-        except AggregateNotFoundError:
+        happened = self._recorder.stream(id)
+        if not happened or isinstance(happened[0], DocumentRecorded):  # a document's stream is not a round, whatever its id
             raise Refusal(
                 "LGR-0202",
                 "no round has this id",
                 field="subject",
                 value=str(id),
                 help="open the round first, then send it again",
-            ) from None
+            )
+        round_ = Round(id)
+        round_.fold(happened)
+        return round_
 
     def _catch_up(self, report: Report, group: _Group) -> bool:
         """Reads what other writers have recorded since; True where it changes what is known of the report's round or table."""
         changed = False
         round_ = self._rounds.get(report.round)
         if round_ is not None:
-            newer = list(self.events.get(report.round, gt=round_.version))
+            newer = self._recorder.stream(report.round, after=round_.version)
             changed = bool(newer)
-            project(round_, cast(list[RoundEvent], newer))
+            round_.fold(newer)
         if isinstance(report.body, OpenRound):
             table = report.body.table
             if table not in group.opened:
@@ -428,7 +438,7 @@ class Rounds(Application[UUID]):
         Raises Refusal LGR-0604 for a table that another property has.
         """
         property_.verify(config)
-        with self._lock:
+        with self._lock, _as_it_said():
             for _ in range(_TRIES):
                 self._read_properties()
                 held = {house.property.id: house.property for house in self._houses.values()}
@@ -451,7 +461,7 @@ class Rounds(Application[UUID]):
 
     def properties(self) -> list[Property]:
         """The properties in force, by id."""
-        with self._lock:
+        with self._lock, _as_it_said():
             self._read_properties()
             held = {house.property.id: house.property for house in self._houses.values()}
         return [held[key] for key in sorted(held)]
@@ -535,21 +545,42 @@ class Rounds(Application[UUID]):
 
     def round(self, id: UUID) -> Round:
         """The round as the log has it now. Raises Refusal LGR-0202 where there is none."""
-        return self._load(id)
+        with _as_it_said():
+            return self._load(id)
 
     def regulation_of(self, round_: Round) -> Regulation:
         """The regulation under which the round is played, by its content in the log."""
-        with self._lock:
+        with self._lock, _as_it_said():
             return self._regulation(round_)
 
 
-def _unanswered(error: Exception) -> Refusal:
+def _of_the_database(error: BaseException) -> BaseException | None:
+    """What the database said, where it is the reason and not what it was given: psycopg's own error behind the library's."""
+    cause = error.__cause__ if isinstance(error, PersistenceError) else error
+    if isinstance(cause, (psycopg.OperationalError, psycopg.InterfaceError, *UNFIT)):
+        return cause
+    return error if isinstance(error, OperationalError | InterfaceError) else None
+
+
+@contextmanager
+def _as_it_said() -> Iterator[None]:
+    """psycopg's errors in the place of the library's, for callers who know nothing of the library."""
+    try:
+        yield
+    except PersistenceError as error:
+        if (cause := _of_the_database(error)) is None or cause is error:
+            raise
+        raise cause from error
+
+
+def _unanswered(cause: BaseException) -> Refusal:
     """The refusal of a group of which nobody knows what became; retryable, since the retry finds out."""
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    reason = str(cause).splitlines()[0] if str(cause) else type(cause).__name__
     again = "send the same events again with the same ids: what was stored is answered as replayed"
-    cause = error if isinstance(error, psycopg.Error) else error.__cause__
     if isinstance(cause, psycopg.errors.LockNotAvailable | psycopg.errors.QueryCanceled):
         return Refusal("LGR-0505", f"the database keeps this waiting: {reason}", help=again)
+    if isinstance(cause, UNFIT):
+        _log.error("the database refuses what a ledger does: %s", " ".join(str(cause).split()))
     return Refusal("LGR-0501", f"the database did not answer: {reason}", help=again)
 
 

@@ -98,7 +98,8 @@ PAGES: dict[str, str] = {
     "LGR-0512": "The migration was rolled back as a whole; the database is as it was before.",
     "LGR-0513": "Make room on the disk, then start again. What was acknowledged is kept.",
     "LGR-0514": "The data directory cannot be read and written by this user. LEDGER_DATA_DIR names another.",
-    "LGR-0515": "A ledger needs a database in UTF-8.",
+    "LGR-0515": "A ledger needs a database in UTF-8 that can be written and holds the tables as `roundledger db init` made them. "
+    "The detail says what it refused. A server that stands by for another is read-only.",
     "LGR-0516": "The connection settings are not shown, for there may be a password in them.",
     "LGR-0517": "The role may connect but not do this. The owner of the database can grant the right.",
     "LGR-0518": "The read side had not reached the position asked for by `at_least` within two seconds. Ask again.",

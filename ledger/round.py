@@ -21,7 +21,6 @@ from ledger.errors import Refusal
 from ledger.events import (
     BetPlaced,
     BettingClosed,
-    DocumentRecorded,
     Event,
     LostBet,
     OutcomeRecorded,
@@ -92,18 +91,6 @@ class RoundEvent:
         return round_
 
 
-def project(aggregate: Round | None, events: Iterable[RoundEvent]) -> Round | None:
-    """Folds a round's events; None where the stream is a document's, under whose id there is no round.
-
-    The library's own projector checks a protocol at every event, which costs more than the fold.
-    """
-    for event in events:
-        if aggregate is None and isinstance(event.body, DocumentRecorded):
-            return None
-        aggregate = event.mutate(aggregate)
-    return aggregate
-
-
 class Bet(NamedTuple):
     """A bet that stands: who, on what, how much (minor units)."""
 
@@ -147,6 +134,11 @@ class Round:
                 self.status = Status.SETTLED
             case _:
                 raise Refusal("LGR-0504", f"a round has no event {type(body).__name__}", value=str(self.id))
+
+    def fold(self, happened: Iterable[Event]) -> None:
+        """Changes the state by events that have happened, in order."""
+        for body in happened:
+            self.apply(body)
 
     def collect_events(self) -> list[RoundEvent]:
         """The events decided since the last call, in order (`eventsourcing`: CollectEventsProtocol)."""

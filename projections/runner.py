@@ -9,12 +9,10 @@ on. A batch in which something cannot be folded is halved until that one event i
 
 from __future__ import annotations
 
-import gc
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, Self
 
 import psycopg
@@ -23,6 +21,8 @@ from psycopg import sql
 from ledger.errors import Refusal
 from ledger.events import Event, Recorded
 from ledger.store import codec, log
+from ledger.store.pause import collector_paused
+from ledger.store.server import UNFIT
 from projections.tables import PROJECTIONS, Projection
 
 Connection = psycopg.Connection[Any]
@@ -52,7 +52,8 @@ def catch_up(
 
     `limit` bounds the events that each projection takes in this call. Returns how many events were passed, added up over the
     projections; 0 means that there is nothing to do, or that what is left is stopped (see `queries.positions`). `conn` has to be
-    in autocommit mode. Raises psycopg.OperationalError where the database is gone or another runner holds a batch for too long.
+    in autocommit mode. Raises psycopg.Error where the database is gone or not as a ledger needs it, or another runner holds a
+    batch for too long.
     """
     if not conn.autocommit:
         raise ValueError("catch_up commits batch by batch: it needs a connection in autocommit mode")
@@ -114,10 +115,10 @@ class _Follower:
         if size <= 0:
             return False
         try:
-            with _collector_paused():
+            with collector_paused():
                 more = self._apply(conn, pages, size)
-        except (psycopg.OperationalError, psycopg.InterfaceError):
-            raise
+        except (psycopg.OperationalError, psycopg.InterfaceError, *UNFIT):
+            raise  # no event's fault
         except Exception as error:  # noqa: BLE001 - whatever a fold raises at one event is that projection's stop
             if size > 1:
                 self._size = size // 2
@@ -159,19 +160,6 @@ class _Pages:
             self._events = log.read(conn, after, size, upto)
             self._asked = after, size, upto
         return self._events
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """No search for reference cycles for the length of a batch: its tens of thousands of new objects have none, and to look
-    through them again and again takes longer than to fold them."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _read(
@@ -303,7 +291,8 @@ class Runner:
             self._awake.clear()
             upto = tail.final(conn)
             if upto > reached:
-                while not self._stopping.is_set() and catch_up(conn, self._schema, BATCH, upto=upto):
+                # Who passes less than it may has come to the end: nobody asks a second time after a handful of bets.
+                while not self._stopping.is_set() and catch_up(conn, self._schema, BATCH, upto=upto) >= BATCH:
                     pass
                 reached, wait = upto, self._poll
             self._awake.wait(wait)

@@ -101,41 +101,47 @@ def _round_row(row: tuple[Any, ...]) -> RoundRow:
     return RoundRow(*values)
 
 
-def _copy(cursor: Cursor, statement: sql.Composed, types: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def _copy(cursor: Cursor, statement: bytes, types: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    some = list(rows)
+    if not some:
+        return
     with cursor.copy(statement) as copy:
         copy.set_types(types)
-        for row in rows:
+        for row in some:
             copy.write_row(row)
 
 
-def _add(cursor: Cursor, statement: sql.Composed, rows: Iterable[Sequence[Any]]) -> None:
+def _add(cursor: Cursor, statement: bytes, rows: Iterable[Sequence[Any]]) -> None:
     columns = list(map(list, zip(*rows, strict=True)))
     if columns:
         cursor.execute(statement, columns)
 
 
-# The statements, put together once from the names of the fields that they fill.
+# The statements, put together once from the names of the fields that they fill: to do it at every batch takes longer than a small
+# batch.
 
 
 def _names(columns: Iterable[str]) -> sql.Composed:
     return sql.SQL(", ").join(map(sql.Identifier, columns))
 
 
-def _copy_in(table: str, columns: Iterable[str]) -> sql.Composed:
-    return sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(sql.Identifier(table), _names(columns))
+def _copy_in(table: str, columns: Iterable[str]) -> bytes:
+    return sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(sql.Identifier(table), _names(columns)).as_bytes()
 
 
-def _add_to(table: str, key: dict[str, str], sums: dict[str, str]) -> sql.Composed:
+def _add_to(table: str, key: dict[str, str], sums: dict[str, str]) -> bytes:
     """Inserts rows given as one array a column, or adds their sums to the rows that are there."""
     columns = key | sums
-    return sql.SQL(
-        "INSERT INTO {table} AS old ({names}) SELECT * FROM unnest({arrays}) ON CONFLICT ({key}) DO UPDATE SET {sets}"
-    ).format(
-        table=sql.Identifier(table),
-        names=_names(columns),
-        arrays=sql.SQL(", ").join(sql.SQL("%s::{}[]").format(sql.Identifier(type_)) for type_ in columns.values()),
-        key=_names(key),
-        sets=sql.SQL(", ").join(sql.SQL("{0} = old.{0} + excluded.{0}").format(sql.Identifier(name)) for name in sums),
+    return (
+        sql.SQL("INSERT INTO {table} AS old ({names}) SELECT * FROM unnest({arrays}) ON CONFLICT ({key}) DO UPDATE SET {sets}")
+        .format(
+            table=sql.Identifier(table),
+            names=_names(columns),
+            arrays=sql.SQL(", ").join(sql.SQL("%s::{}[]").format(sql.Identifier(type_)) for type_ in columns.values()),
+            key=_names(key),
+            sets=sql.SQL(", ").join(sql.SQL("{0} = old.{0} + excluded.{0}").format(sql.Identifier(name)) for name in sums),
+        )
+        .as_bytes()
     )
 
 
@@ -156,17 +162,19 @@ _ROUND_TYPES = [
     }.get(column, "text")
     for column in _ROUND_COLUMNS
 ]
-_SELECT_ROUNDS = sql.SQL("SELECT {} FROM rounds WHERE round = ANY (%s)").format(_names(_ROUND_COLUMNS))
+_SELECT_ROUNDS = sql.SQL("SELECT {} FROM rounds WHERE round = ANY (%s)").format(_names(_ROUND_COLUMNS)).as_bytes()
 _COPY_ROUNDS = _copy_in("rounds", _ROUND_COLUMNS)
-_UPDATE_ROUND = sql.SQL("UPDATE rounds SET {} WHERE round = %s").format(
-    sql.SQL(", ").join(sql.SQL("{} = %s").format(sql.Identifier(column)) for column in _ROUND_COLUMNS[1:])
+_UPDATE_ROUND = (
+    sql.SQL("UPDATE rounds SET {} WHERE round = %s")
+    .format(sql.SQL(", ").join(sql.SQL("{} = %s").format(sql.Identifier(column)) for column in _ROUND_COLUMNS[1:]))
+    .as_bytes()
 )
 _COPY_MOVEMENTS = _copy_in("movements", Movement._fields)
 _MOVEMENT_TYPES = ["int8", "int4", "uuid", "uuid", "text", "text", "text", "text", "numeric"]
 _ADD_BALANCES = _add_to("balances", {"account": "text", "currency": "text"}, {"balance": "numeric"})
 
 _HEADING = {column: "date" if column == "gaming_day" else "text" for column in Heading._fields}
-_SELECT_HEADINGS = sql.SQL("SELECT round, {} FROM table_rounds WHERE round = ANY (%s)").format(_names(_HEADING))
+_SELECT_HEADINGS = sql.SQL("SELECT round, {} FROM table_rounds WHERE round = ANY (%s)").format(_names(_HEADING)).as_bytes()
 _COPY_HEADINGS = _copy_in("table_rounds", ("round", *_HEADING))
 _HEADING_TYPES = ["uuid", *_HEADING.values()]
 _ADD_REPORTS = _add_to(

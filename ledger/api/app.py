@@ -33,6 +33,7 @@ from ledger.api.views import Answer, Health, Item, Reader, Time
 from ledger.errors import Refusal
 from ledger.pages import page
 from ledger.reports import Report, Verdict
+from ledger.store.server import UNFIT
 from ledger.writer import Writer
 from projections.queries import ProjectionPosition
 
@@ -95,7 +96,7 @@ def create_app(
             Refusal: _refused,
             HTTPException: _no_route,
             ClientDisconnect: _gone,
-            psycopg.OperationalError: _database_away,
+            **dict.fromkeys((psycopg.OperationalError, *UNFIT), _database_away),
         },
     )
     app.router.redirect_slashes = False
@@ -322,7 +323,7 @@ async def _gone(_: Request, __: Exception) -> Response:
 
 
 async def _database_away(_: Request, error: Exception) -> Response:
-    _log.warning("the database cannot be reached: %s", error)
+    _log.warning("the database did not answer a read: %s", error)
     return problems.response(Refusal("LGR-0501", "the database did not answer", help="ask again in a moment"))
 
 

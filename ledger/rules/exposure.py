@@ -162,14 +162,14 @@ def _with_point(number: list[int]) -> int:
 def _from_come_out(numbers: Collection[list[int]]) -> int:
     """Without a point. Every number can be thrown twice: the first time with some bets off, the second time with all on.
 
-    Either a seven on some come-out decides the bets that always work, and the others are free after it; or none does, and then at
-    most one number can be thrown once only: the last point, before the seven that ends it all.
+    Either a seven on some come-out decides the bets that always work, and the others are free after it; or none does, and all
+    bets on a number are decided alike. That a number is thrown once only, before the seven that ends it all, is no worse: a seven
+    never gives the bets that are off without a point more than their number does.
     """
-    with_seven = without = gain = 0
+    with_seven = without = 0
     for number in numbers:
-        made, seven, off_pair, off_easy, off_seven = number
+        _, seven, off_pair, off_easy, _ = number
         alike = _with_point(number)
         with_seven += max(alike, seven + max(off_pair, off_easy))
         without += alike
-        gain = max(gain, made + off_seven - alike)
-    return max(with_seven, without + gain)
+    return max(with_seven, without)

@@ -67,7 +67,7 @@ class Resolution(NamedTuple):
         return self.payoff.cite
 
 
-def resolve(wager: Wager, payoff: Payoff, payable_unit: MinorUnits = 1) -> Resolution:
+def resolve(wager: Wager, payoff: Payoff, payable_unit: MinorUnits) -> Resolution:
     """One bet under one payoff: the one rounding there is. The net prize is floored to `payable_unit` minor units."""
     stake = wager.stake
     return Resolution(

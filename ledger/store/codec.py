@@ -34,17 +34,18 @@ def kind(topic: str) -> type[Event] | None:
     return _kinds.get(topic) or (OLD[topic][0] if topic in OLD else None)
 
 
-def decode(topic: str, state: bytes, *, where: str = "") -> Event:
+def decode(topic: str, state: bytes, where: str = "", *at: object) -> Event:
     """The event stored under `topic`.
 
-    Raises Refusal LGR-0504 naming the event and what to do when the topic is unknown or the payload is not of its form.
+    Raises Refusal LGR-0504 naming the event and what to do when the topic is unknown or the payload is not of its form. Where it
+    stands is then said by `where`, with `at` in its % places: only then, for to say it takes longer than to decode.
     """
     try:
         return _decoders[topic](state)
     except KeyError:
-        return _decode_old(topic, state, where)
+        return _decode_old(topic, state, where % at)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _misshapen(topic, state, where, error) from error
+        raise _misshapen(topic, state, where % at, error) from error
 
 
 def _decode_old(topic: str, state: bytes, where: str) -> Event:

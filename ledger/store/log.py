@@ -197,4 +197,4 @@ def stream(conn: Connection, stream_id: UUID) -> list[Recorded]:
 
 def _recorded(row: tuple[int, UUID, int, str, bytes]) -> Recorded:
     position, stream_id, version, topic, state = row
-    return Recorded(position, stream_id, version, codec.decode(topic, state, where=f" at position {position}"))
+    return Recorded(position, stream_id, version, codec.decode(topic, state, " at position %d", position))

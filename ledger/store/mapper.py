@@ -36,5 +36,5 @@ class EventMapper(Mapper[UUID]):
     def to_domain_event(self, stored_event: StoredEvent) -> DomainEventProtocol[UUID]:
         """The envelope of a stored form; Refusal LGR-0504 names stream and version of one that cannot be read."""
         stream, version = cast(UUID, stored_event.originator_id), stored_event.originator_version
-        where = f" (stream {stream}, version {version})"
-        return self._envelope(stream, version, codec.decode(stored_event.topic, stored_event.state, where=where))
+        body = codec.decode(stored_event.topic, stored_event.state, " (stream %s, version %d)", stream, version)
+        return self._envelope(stream, version, body)

@@ -121,21 +121,44 @@ def connect(dsn: str, **options: Any) -> psycopg.Connection[tuple[Any, ...]]:
 def session(dsn: str) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
     """A connection for the block, each statement its own transaction unless told otherwise.
 
-    Raises Refusal LGR-0501 where the server cannot be reached or goes away in the middle, LGR-0517 where the role lacks a right.
+    Raises Refusal as `told` does.
     """
-    with connect(dsn, autocommit=True) as connection:
-        try:
-            yield connection
-        except psycopg.errors.InsufficientPrivilege as error:
-            raise Refusal(
-                "LGR-0517",
-                f"the database's role lacks a right: {error.diag.message_primary}",
-                field="user",
-                value=connection.info.user,
-                help="connect as the owner of the database, or have the owner GRANT the right",
-            ) from error
-        except psycopg.OperationalError as error:
-            raise unreachable(dsn, error) from error
+    with connect(dsn, autocommit=True) as connection, told(dsn):
+        yield connection
+
+
+UNFIT = (psycopg.ProgrammingError, psycopg.InternalError, psycopg.NotSupportedError)
+"""What the database says of itself and not of what it is given: it is read-only, a table or a right is missing, a file is
+damaged. It may be mended while we run."""
+
+
+@contextmanager
+def told(dsn: str) -> Iterator[None]:
+    """Turns what is wrong with the database in the block into a Refusal.
+
+    LGR-0501 where it cannot be reached or goes away in the middle, LGR-0517 where the role lacks a right, LGR-0515 where it is
+    not as a ledger needs it (`UNFIT`).
+    """
+    try:
+        yield
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise Refusal(
+            "LGR-0517",
+            f"the database's role lacks a right: {error.diag.message_primary}",
+            field="user",
+            value=_parsed(dsn).get("user"),
+            help="connect as the owner of the database, or have the owner GRANT the right",
+        ) from error
+    except UNFIT as error:
+        raise Refusal(
+            "LGR-0515",
+            f"the database refuses what a ledger does: {error.diag.message_primary or error}",
+            value=url(dsn),
+            help="a server that stands by is read-only: name the one that writes; tables that were changed by hand have to be as "
+            "`roundledger db init` made them",
+        ) from error
+    except psycopg.OperationalError as error:
+        raise unreachable(dsn, error) from error
 
 
 def unreachable(dsn: str, error: psycopg.Error) -> Refusal:

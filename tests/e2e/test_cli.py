@@ -9,19 +9,21 @@ import re
 import sys
 from datetime import timedelta
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import msgspec
 import psycopg
 import pytest
+from psycopg import sql
 
 from cli.report import LEGEND
 from ledger.events import PayoutMade
 from ledger.money import format_plain
 from ledger.property import Table
 from ledger.store import log
-from tests.e2e.process import printed, roundledger, to_nobody
+from tests.e2e.process import ROOT, printed, roundledger, to_nobody
 from tests.support import DEMO, Terminal, accepted, house
 
 _ID = re.compile("[0-9a-f]{8}")
@@ -372,3 +374,15 @@ def test_a_property_is_checked_applied_once_and_shown(dsn: str, tmp_path: Any) -
     assert "F1" in roundledger("property", "show", LEDGER_DSN=dsn).stdout
     file.write_text(file.read_text() + '[[opt_ins]]\nregulation = "60/2004"\nreason = "r"\napproved_by = "a"\n')
     assert "opt_ins[0].regulation" in roundledger("property", "check", str(file), code=2).stderr
+
+
+def test_a_database_that_refuses_is_told_without_a_traceback(played: tuple[str, Terminal], tmp_path: Path) -> None:
+    dsn, _ = played
+    file = tmp_path / "house.toml"
+    file.write_text((ROOT / "seeds" / "demo" / "property.toml").read_text().replace("Demo House", "Other House"))
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute(sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(sql.Identifier(conn.info.dbname)))
+    for command in (("balances",), ("replay",), ("report", "tables"), ("rounds", "list"), ("property", "apply", str(file))):
+        said = roundledger(*command, code=2, LEDGER_DSN=dsn).stderr
+        assert said.startswith("error[LGR-0515]"), said
+        assert "read-only" in said

@@ -67,7 +67,7 @@ class Kernel:
     game: ClassVar[str]
     chances: ClassVar[Mapping[str, tuple[str, ...]]]
     """Every chance code of the game, with the cases for which its data must state odds."""
-    articles: ClassVar[tuple[str, ...]] = ()
+    articles: ClassVar[tuple[str, ...]]
     """The further articles that its decisions name."""
     listed: ClassVar[Mapping[str, Listed]] = {}
     """The chances whose numbers stand in the data."""

@@ -6,17 +6,19 @@ import json
 import re
 import socket
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, LiteralString
 from uuid import uuid4
 
 import httpx
 import psycopg
 import pytest
+from psycopg import sql
 
 from ledger.api.serve import opened
 from ledger.api.server import Server
 from ledger.errors import Refusal
 from tests.integration.api.conftest import Floor, serving
+from tests.integration.homes import eventually
 
 
 def test_a_round_from_the_first_post_to_the_report(floor: Floor) -> None:
@@ -239,6 +241,40 @@ def test_the_database_away_is_a_retryable_answer_and_no_more(floor: Floor) -> No
         assert answer.status_code == 200 or (answer.json()["code"] == "LGR-0501" and answer.headers["retry-after"])
     assert answers[-1].status_code == 200
     assert floor.client.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("broken", "mended"),
+    [
+        ("ALTER DATABASE {} SET default_transaction_read_only = on", "ALTER DATABASE {} RESET default_transaction_read_only"),
+        ("ALTER TABLE ledger.events RENAME TO gone", "ALTER TABLE ledger.gone RENAME TO events"),
+    ],
+    ids=["read-only", "a table is missing"],
+)
+def test_a_database_that_is_unfit_for_a_while_is_a_retryable_answer_and_no_fault(
+    floor: Floor, broken: LiteralString, mended: LiteralString
+) -> None:
+    floor.accepted(floor.open())
+    bets = [floor.bet("red"), floor.bet("split:3-4")]
+    with psycopg.connect(floor.dsn, autocommit=True) as conn:
+        conn.execute("SET default_transaction_read_only = off")
+        name = sql.Identifier(conn.info.dbname)
+        sessions = (
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        conn.execute(sql.SQL(broken).format(name))
+        conn.execute(sessions)
+        for event in (*bets, bets, *bets):
+            answer = floor.post(event)
+            assert (answer.status_code, answer.json()["code"]) == (503, "LGR-0501"), answer.text
+        assert floor.client.get(f"/v1/rounds/{bets[0]['subject']}").status_code in (200, 503)
+        conn.execute(sql.SQL(mended).format(name))
+        conn.execute(sessions)
+    assert eventually(lambda: floor.post(bets).status_code == 200)
+    assert [item["status"] for item in floor.items(bets)] == ["replayed", "rejected"]
+    assert floor.get("/v1/balances", floor.items(bets)[0]["positions"][0], prefix="escrow/")["balances"][0]["balance"] == "10000"
+    assert floor.client.get("/healthz").json()["status"] == "ok"
 
 
 def test_reads_of_what_is_not_there(floor: Floor) -> None:

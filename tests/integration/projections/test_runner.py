@@ -11,7 +11,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import msgspec
 import psycopg
@@ -250,6 +250,28 @@ def test_an_event_of_an_unknown_kind_stops_all_because_nobody_can_tell(dsn: str)
             assert (row.position, row.stopped_by) == (str(at - 1), str(at))
             assert row.stop_reason is not None
             assert "ChipsBurnt.v9" in row.stop_reason
+
+
+@pytest.mark.parametrize(
+    ("broken", "mended"),
+    [
+        ("ALTER TABLE projection.balances RENAME TO gone", "ALTER TABLE projection.gone RENAME TO balances"),
+        ("SET default_transaction_read_only = on", "SET default_transaction_read_only = off"),
+        ("SET ROLE pg_monitor", "RESET ROLE"),
+    ],
+    ids=["a table is missing", "read-only", "a right is missing"],
+)
+def test_a_database_that_is_unfit_for_a_while_is_no_event_s_fault(dsn: str, broken: LiteralString, mended: LiteralString) -> None:
+    with connected(dsn) as conn:
+        store(conn, played(rounds=3))
+        head = log.head(conn)
+        conn.execute(broken)
+        with pytest.raises(psycopg.Error):
+            catch_up(conn, upto=head)
+        conn.execute(mended)
+        assert [position.stopped_by for position in queries.positions(conn)] in ([], [None], [None, None])
+        catch_up(conn)
+        assert [position.stopped_by for position in queries.positions(conn)] == [None, None]
 
 
 def test_resume_tries_the_event_once_more(dsn: str) -> None:

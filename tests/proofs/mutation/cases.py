@@ -10,7 +10,7 @@ import inspect
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import product
 from pathlib import Path
@@ -54,22 +54,25 @@ def cases(modules: Iterable[str]) -> Iterator[Case]:
                     yield Case(f"{name}:{function.__name__}[{index}]", _Call(function, arguments).run)
 
 
-def first_to_fail(modules: Iterable[str], order: dict[str, float], seconds: dict[str, float]) -> str | None:
-    """The name of the first test that fails, in ascending `order`; None where all pass.
+def first_to_fail(stages: Iterable[Sequence[str]], seconds: Mapping[str, float]) -> str | None:
+    """The name of the first test that fails, of the tests named in the stages; None where all pass.
 
-    A test that has no place in the order is left out. One that takes much longer than its `seconds` ends the process.
+    The modules of a stage are loaded when it is reached. A test that takes much longer than its `seconds` ends the process.
     """
-    clock(SLACK)
-    try:
-        found = sorted((case for case in cases(modules) if case.name in order), key=lambda case: order[case.name])
-    except Exception as error:  # noqa: BLE001 - whatever a mutant does on import, it has been found out
-        return f"import: {type(error).__name__}"
-    for case in found:
-        clock(SLACK + 10 * seconds[case.name])
+    for names in stages:
+        clock(SLACK)
         try:
-            case.call()
-        except BaseException:  # noqa: BLE001 - pytest's own failures are no Exception
-            return case.name
+            found = {case.name: case for case in cases(dict.fromkeys(name.partition(":")[0] for name in names))}
+        except Exception as error:  # noqa: BLE001 - whatever a mutant does on import, it has been found out
+            return f"import: {type(error).__name__}"
+        for name in names:
+            # A mutant may have changed how many sets of parameters there are.
+            if case := found.get(name):
+                clock(SLACK + 10 * seconds[name])
+                try:
+                    case.call()
+                except BaseException:  # noqa: BLE001 - pytest's own failures are no Exception
+                    return name
     return None
 
 

@@ -5,6 +5,7 @@ The mutated text is handed to the import system of that process alone. A run tha
 
 from __future__ import annotations
 
+import gc
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -42,8 +43,9 @@ class Court:
 
     def __init__(self, modules: Sequence[str]) -> None:
         """Try the program as it is. Raises ValueError where it does not pass: then no mutant would prove anything."""
+        gc.freeze()  # what is loaded so far is shared by all processes, untouched
         self.modules = modules
-        self._killers: dict[str, dict[str, int]] = {}
+        self._killers: dict[tuple[str, str], list[str]] = {}
         answer = json.loads(_Process(lambda: json.dumps(self._timed())).wait() or "{}")
         if "taken" not in answer:
             raise ValueError(f"the tests fail without any mutant: {answer.get('failed', 'on import, or out of time')}")
@@ -79,8 +81,7 @@ class Court:
                     mutant, process = key.data
                     killer = json.loads(process.wait() or '"out of time or memory"')
                     if killer in self._taken:
-                        counts = self._killers.setdefault(mutant.file, {})
-                        counts[killer] = counts.get(killer, 0) + 1
+                        self._learn(mutant, killer)
                     yield Trial(mutant, killer)
 
     def _timed(self) -> dict[str, Any]:
@@ -91,25 +92,36 @@ class Court:
             return {"failed": repr(error)}
 
     def _trial(self, mutant: Mutant, *, quick: bool) -> Callable[[], str]:
-        killers = self._killers.get(mutant.file, {})
-        order = {name: seconds for name, seconds in self._taken.items() if not quick or seconds < QUICK}
-        order |= {name: -killers[name] for name in sorted(killers, key=lambda name: killers[name])[-FAVOURITES:]}
+        near = [*self._killers.get((mutant.file, mutant.where), [])[:NEAR], *self._killers.get((mutant.file, ""), [])[:NEAR]]
+        favourites = list(dict.fromkeys(near))
+        rest = sorted(self._taken.keys() - set(favourites), key=lambda name: (self._taken[name], name))
+        allowed = [name for name in rest if self._belongs(name) and (not quick or self._taken[name] < QUICK)]
 
         def trial() -> str:
             try:
                 _prepare(mutant)
             except SyntaxError:
                 return json.dumps(NO_PROGRAM)
-            return json.dumps(first_to_fail(self.modules, order, self._taken))
+            return json.dumps(first_to_fail((favourites, allowed), self._taken))
 
         return trial
+
+    def _belongs(self, name: str) -> bool:
+        return name.partition(":")[0] in self.modules
+
+    def _learn(self, mutant: Mutant, killer: str) -> None:
+        for place in ((mutant.file, mutant.where), (mutant.file, "")):
+            known = self._killers.setdefault(place, [])
+            if killer in known:
+                known.remove(killer)
+            known.insert(0, killer)
 
 
 QUICK = 0.05
 """Seconds: tests that take longer are kept for mutants that all others let pass."""
 
-FAVOURITES = 12
-"""How many tests go first because they killed most mutants of the same file."""
+NEAR = 4
+"""How many tests go first because they killed the mutants before this one, in the same function and in the same file."""
 
 
 class _Process:
@@ -123,6 +135,7 @@ class _Process:
         self._pid = os.fork()
         if not self._pid:
             try:
+                gc.disable()  # a short life
                 resource.setrlimit(resource.RLIMIT_AS, (self.BYTES, self.BYTES))
                 silence = os.open(os.devnull, os.O_RDWR)
                 for stream in (0, 1, 2):

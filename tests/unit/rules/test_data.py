@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import seeds
 from ledger.errors import Refusal
 from ledger.rules import regulations
+from ledger.rules.data import DataFault
 from ledger.rules.loader import line_of, load, load_folder
 from tests.unit.rules.helpers import refusal
 
@@ -206,6 +208,13 @@ def test_every_part_of_an_entry_can_be_marked(name: str, entry: str, parts: list
     law = load(f"{head}{entry}\n{key} = {{ {marks} }}\n{rest}", name)
     marked = [each.where.rpartition(", ")[2] for each in law.assumptions if each.reason == "because"]
     assert marked == parts
+
+
+def test_a_fault_travels_between_processes() -> None:
+    fault = DataFault(("chance", 3, "odds"), "no fraction")
+    again = pickle.loads(pickle.dumps(fault))
+    assert (again.path, again.detail, str(again)) == (fault.path, "no fraction", "chance[3].odds: no fraction")
+    assert str(DataFault((), "no fraction")) == "no fraction"
 
 
 def test_the_files_are_the_register() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ledger.rules import Exposure, Regulation, Wager, explain, settle
+from ledger.rules import Exposure, Regulation, State, Wager, explain, settle
 from tests.unit.rules.helpers import CRAPS, FANTAN, UNVERIFIED
 
 SSHONG, NGA, FAN = "sshong:123", "nga:12/3", "fan:1"
@@ -71,6 +71,15 @@ def test_craps_fractions_are_floored_the_same_way(law: Regulation, throws: str, 
     bets = [Wager("line", law.spot("pass"), 1), Wager("bet", law.spot(spot), stake)]
     [paid] = [each for each in settle(law, law.outcome(throws), bets) if each.wager.key == "bet"]
     assert (paid.result, paid.net_prize) == ("won", net)
+
+
+def test_53_2010_the_net_prize_is_floored_to_the_payable_unit() -> None:
+    for throws, paid in (("7", 300), ("6,6", 300), ("2", 0)):
+        [each] = settle(CRAPS, CRAPS.outcome(throws), [Wager(1, CRAPS.spot("pass"), 333)], payable_unit=100)
+        assert each.net_prize == paid
+    at_six = [Wager(1, CRAPS.spot("pass"), 333), Wager(2, CRAPS.spot("pass_odds"), 333)]
+    settled = settle(CRAPS, CRAPS.outcome("8,6"), at_six, payable_unit=50, state=State(6))
+    assert [(each.prize, each.net_prize, each.breakage) for each in settled] == [(333, 300, 33), (399, 350, 49)]
 
 
 def test_settle_refuses_what_does_not_belong_together() -> None:
