@@ -271,7 +271,7 @@ def _show(dsn: str, plan: Plan, run: str, played: Played, form: Form) -> int:
         emit_json(
             {
                 "run": run,
-                "seed": plan.seed,
+                "seed": str(plan.seed),
                 "origin": plan.origin,
                 "rounds": len(played.rounds),
                 "bets": played.bets,
