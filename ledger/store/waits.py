@@ -58,3 +58,5 @@ def bound(conn: psycopg.Connection[Any]) -> None:
     }
     asked = ", ".join(["set_config(%s, %s, false)"] * len(settings))
     conn.execute(f"SELECT {asked}", [part for setting in settings.items() for part in setting])
+    # What is acknowledged is on disk, whatever somebody has set for the database or the role. Stronger settings stay.
+    conn.execute("SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")

@@ -15,6 +15,8 @@ from uuid import UUID
 import httpx
 import psycopg
 import pytest
+from psycopg import conninfo
+from psycopg.rows import tuple_row
 
 from ledger.api.app import create_app
 from ledger.api.reader import SqlReader
@@ -23,6 +25,8 @@ from ledger.application import Rounds
 from ledger.events import BetPlaced, PayoutMade
 from ledger.reports import Report, Verdict
 from ledger.store import log, waits
+from ledger.store.lease import Leases
+from ledger.store.recorder import LedgerDatastore
 from ledger.writer import Writer
 from tests.faults.proxy import Proxy
 from tests.integration.api.conftest import Floor, serving
@@ -269,15 +273,27 @@ def test_b41_a_lock_that_somebody_holds(dsn: str, rounds: Rounds, monkeypatch: p
 # Limits on waiting.
 
 
-def test_every_session_of_the_service_has_its_limits(floor: Floor, dsn: str, rounds: Rounds) -> None:
-    """Lock, statement and idle-in-transaction timeouts, on each session that writes; the reader's statements end as well."""
-    floor.accepted(floor.open())
-    with rounds._recorder.datastore.get_connection() as conn:
-        shown = [
-            conn.execute(f"SHOW {name}_timeout".encode()).fetchone()
-            for name in ("lock", "statement", "idle_in_transaction_session")
-        ]
-    assert [list(row.values()) for row in shown if row] == [["5s"], ["30s"], ["10s"]]
+LIMITS = {
+    "lock_timeout": "5s",
+    "statement_timeout": "30s",
+    "idle_in_transaction_session_timeout": "10s",
+    "synchronous_commit": "on",
+    "TimeZone": "UTC",
+}
+
+
+def test_every_session_that_writes_has_its_limits_and_waits_for_the_disk(dsn: str) -> None:
+    """No wait is without end; and what is acknowledged has been flushed, whatever somebody has set for the database."""
+    name = conninfo.conninfo_to_dict(dsn)["dbname"]
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute(f"ALTER DATABASE {name} SET synchronous_commit = off".encode())
+    with closing(LedgerDatastore(dsn)) as store_, closing(Leases(dsn)) as leases, store_.get_connection() as pooled:
+        for session in (pooled, store_.appends._connected(), leases._connection()):
+            with session.cursor(row_factory=tuple_row) as cursor:
+                asked = cursor.execute(
+                    "SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY (%s)", (list(LIMITS),)
+                )
+                assert dict(asked.fetchall()) == LIMITS
 
 
 class TestTheDatabaseAway:
