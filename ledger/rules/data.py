@@ -128,7 +128,6 @@ class Table:
     def texts_by_key(self, key: str) -> dict[str, str]:
         """An inner table of texts (names, reasons), as it stands."""
         inner = self.optional_table(key)
-        self._asked.add(key)
         return {name: inner.text(name) for name in inner.keys()}  # noqa: SIM118 - a Table is not a mapping
 
     def done(self) -> None:

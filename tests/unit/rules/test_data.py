@@ -160,6 +160,13 @@ def test_a_file_that_is_not_utf_8_is_refused_on_its_line(tmp_path: Path) -> None
     assert refused.detail == f"{tmp_path / '30.toml'}:{line}: the byte 0xe9 is not UTF-8"
 
 
+def test_a_faulty_file_of_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text('order = "1/2003"\n\ngame = "x"\n', encoding="utf-8")
+    (tmp_path / "b.txt").write_text("no regulation", encoding="utf-8")
+    refused = refusal(lambda: load_folder(tmp_path), "LGR-0407")
+    assert refused.detail.startswith(f"{tmp_path / 'a.toml'}:3: game: 'x' is not one of ")
+
+
 def test_an_order_that_stands_in_two_files_is_refused(tmp_path: Path) -> None:
     for name in ("a.toml", "b.toml"):
         (tmp_path / name).write_text(TEXTS[FANTAN], encoding="utf-8")
@@ -214,6 +221,7 @@ def test_a_fault_travels_between_processes() -> None:
     fault = DataFault(("chance", 3, "odds"), "no fraction")
     again = pickle.loads(pickle.dumps(fault))
     assert (again.path, again.detail, str(again)) == (fault.path, "no fraction", "chance[3].odds: no fraction")
+    assert fault.args == again.args == (("chance", 3, "odds"), "no fraction")
     assert str(DataFault((), "no fraction")) == "no fraction"
 
 

@@ -83,6 +83,14 @@ def test_a_currency_without_decimals_takes_none() -> None:
         parse_plain("100.0", "JPY")
 
 
+def test_iso_4217_currencies_and_the_decimals_of_their_minor_units() -> None:
+    assert CURRENCIES == {
+        **dict.fromkeys("MOP HKD CNY USD EUR GBP AUD SGD TWD PHP THB MYR".split(), 2),
+        **dict.fromkeys("JPY KRW VND".split(), 0),
+    }
+    assert [minor_digits(currency) for currency in ("MOP", "VND")] == [2, 0]
+
+
 @pytest.mark.parametrize("currency", ["mop", "XXX", "", "MOP ", None, 2, ["MOP"]])
 def test_an_unknown_currency_is_refused(currency: Any) -> None:
     with pytest.raises(Refusal) as refused:
