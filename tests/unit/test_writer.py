@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
@@ -114,6 +116,54 @@ def test_closing_writes_what_waits_and_takes_nothing_more() -> None:
     store.gate.set()
     assert writer.close(10)
     assert all(future.result(0)[0].status == "accepted" for future in waiting)
+
+
+def test_those_who_were_just_answered_share_the_next_commit() -> None:
+    sizes: list[int] = []
+
+    def post(group: Sequence[Report]) -> list[Verdict]:
+        sizes.append(len(group))
+        time.sleep(0.3)
+        return [Verdict(event_id=report.event_id, status="accepted", round=report.round) for report in group]
+
+    writer = Writer(post)
+    first = [writer.submit(reports(1)) for _ in range(4)]
+
+    def play(answer: Future[list[Verdict]], late: float) -> None:
+        for _ in range(2):
+            answer.result(10)
+            time.sleep(late)  # nobody is back at once, and all are within the moment that they are given
+            answer = writer.submit(reports(1))
+        answer.result(10)
+
+    players = [threading.Thread(target=play, args=(answer, 0.01 * n)) for n, answer in enumerate(first)]
+    for player in players:
+        player.start()
+    writer.start()
+    for player in players:
+        player.join(10)
+    assert writer.close(10)
+    assert sizes == [4, 4, 4]
+
+
+def test_nobody_waits_long_for_those_who_do_not_come_back() -> None:
+    moments: list[float] = []
+
+    def post(group: Sequence[Report]) -> list[Verdict]:
+        time.sleep(0.1)
+        moments.append(time.monotonic())
+        return [Verdict(event_id=report.event_id, status="accepted", round=report.round) for report in group]
+
+    writer = Writer(post)
+    for answer in [writer.submit(reports(1)) for _ in range(3)]:
+        if not moments:
+            writer.start()
+        answer.result(10)
+    sent = time.monotonic()
+    writer.submit(reports(1)).result(10)
+    assert writer.close(10)
+    assert len(moments) == 2
+    assert moments[1] - sent < 1.0
 
 
 def test_what_was_taken_cannot_be_cancelled() -> None:

@@ -1,0 +1,73 @@
+"""A stream read straight from the log: the same as the library reads, and nothing left out without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from ledger.application import Rounds
+from ledger.errors import Refusal
+from ledger.round import Round, RoundEvent
+from ledger.store.recorder import LedgerRecorder
+from tests.support import Terminal, accepted, house
+
+BETS = [("straight:17", "10000"), ("red", "5000"), ("low", "100")]
+
+
+@pytest.fixture
+def rounds(dsn: str) -> Iterator[Rounds]:
+    rounds = house(dsn)
+    yield rounds
+    rounds.close()
+
+
+def played(rounds: Rounds) -> UUID:
+    table = Terminal()
+    accepted(rounds.post(table.whole_round(BETS, "17")))
+    return table.round
+
+
+def test_it_is_what_the_library_reads(rounds: Rounds) -> None:
+    id_ = played(rounds)
+    recorder = cast(LedgerRecorder, rounds.recorder)
+    by_library = [cast(RoundEvent, event).body for event in rounds.events.get(id_)]
+    assert recorder.stream(id_) == by_library
+    assert recorder.stream(id_, after=3) == by_library[3:]
+    assert recorder.stream(uuid4()) == []
+
+
+def test_a_round_loaded_either_way_is_the_same(rounds: Rounds) -> None:
+    id_ = played(rounds)
+    ours, theirs = rounds.round(id_), cast(Round, rounds.repository.get(id_))
+    assert (ours.version, ours.status, ours.outcome, ours.bets) == (theirs.version, theirs.status, theirs.outcome, theirs.bets)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("originator_version", 7, "has no version 2"),
+        ("topic", "BetMade.v1", "BetMade.v1 (stream {id}, version 2)"),
+        ("state", b"[]", "BetPlaced.v1 (stream {id}, version 2)"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_its_place(rounds: Rounds, dsn: str, column: str, value: object, said: str) -> None:
+    id_ = uuid4()
+    rows = [
+        {"originator_version": n, "topic": event.body.TOPIC, "state": rounds.mapper.to_stored_event(event).state}
+        for n, event in enumerate(cast(list[RoundEvent], list(rounds.events.get(played(rounds), lte=2))), 1)
+    ]
+    rows[1][column] = value
+    with psycopg.connect(dsn) as conn:
+        for row in rows:
+            conn.execute(
+                "INSERT INTO ledger.events (originator_id, originator_version, topic, state) VALUES (%s, %s, %s, %s)",
+                (id_, *row.values()),
+            )
+    with pytest.raises(Refusal) as caught:
+        rounds.round(id_)
+    assert caught.value.code == "LGR-0504"
+    assert said.format(id=id_) in caught.value.detail
