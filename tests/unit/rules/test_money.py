@@ -84,10 +84,10 @@ def test_a_currency_without_decimals_takes_none() -> None:
 
 
 def test_iso_4217_currencies_and_the_decimals_of_their_minor_units() -> None:
-    assert CURRENCIES == {
-        **dict.fromkeys("MOP HKD CNY USD EUR GBP AUD SGD TWD PHP THB MYR".split(), 2),
-        **dict.fromkeys("JPY KRW VND".split(), 0),
-    }
+    assert {
+        **dict.fromkeys(["MOP", "HKD", "CNY", "USD", "EUR", "GBP", "AUD", "SGD", "TWD", "PHP", "THB", "MYR"], 2),
+        **dict.fromkeys(["JPY", "KRW", "VND"], 0),
+    } == CURRENCIES
     assert [minor_digits(currency) for currency in ("MOP", "VND")] == [2, 0]
 
 
