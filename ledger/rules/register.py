@@ -57,8 +57,9 @@ def regulation_for(game: str, at: datetime, known_at: datetime | None = None, op
     Refuses a game without regulations (LGR-0402), times that cannot be judged (LGR-0410) and times for which no regulation is
     held (LGR-0401), naming the order whose text is missing.
     """
-    if game not in KERNELS:
-        listed = ", ".join(KERNELS)
+    held = [each for each in regulations() if each.game == game]
+    if not held:
+        listed = ", ".join(dict.fromkeys(each.game for each in regulations()))
         detail = f"no regulation of {game!s:.40} is known here"
         raise Refusal("LGR-0402", detail, field="game", value=game, help=f"the games are {listed}")
     day = _day_in_macau(at, "at")
@@ -71,13 +72,10 @@ def regulation_for(game: str, at: datetime, known_at: datetime | None = None, op
             value=known_at.isoformat(),
             help="give a known_at that is not before at, or none",
         )
-    held = [each for each in regulations() if each.game == game]
     for each in held:
         if _in_effect(each, day) and (known is None or each.dates.in_force_from <= known):
             return Applied(each)
-    chosen = [
-        each for each in held if each.order in opt_ins and each.dates.effective_to is not None and day > each.dates.effective_to
-    ]
+    chosen = [each for each in held if each.order in opt_ins and _ended(each, day)]
     if len(chosen) == 1:
         return Applied(chosen[0], opt_in_note(chosen[0]))
     if chosen:
@@ -132,20 +130,17 @@ def _ended(regulation: Regulation, day: date) -> bool:
 
 def _none_in_effect(game: str, held: list[Regulation], day: date, known: date | None) -> Refusal:
     """Why no regulation applies: the order that would is named, with what is known of it."""
-    way_out = "the text of that order must be added before such a round can be settled"
-    why = ""
-    for each in held:
-        dates = each.dates
-        before = f"before it stood {' as amended by '.join(dates.revokes)}, whose text is not held"
-        if _in_effect(each, day):
-            in_force = f"published {dates.published}, in force from {dates.in_force_from}"
-            why = f"{each.order} has effect from {dates.effective_from}, not in force on {known} ({in_force}); {before}"
-            way_out = "a round settled then is settled anew only by an explicit correction"
-        elif _ended(each, day):
-            why = f"{each.order} ended on {dates.effective_to}, repealed by {dates.revoked_by}, whose text is not held"
-            way_out += f"; or the property opts in to {each.order} beyond its repeal, on record"
-        else:
-            why = f"{each.order} has effect from {dates.effective_from}; {before}"
-        break
+    first, way_out = held[0], "the text of that order must be added before such a round can be settled"
+    dates = first.dates
+    before = f"before it stood {' as amended by '.join(dates.revokes)}, whose text is not held"
+    if _in_effect(first, day):
+        in_force = f"published {dates.published}, in force from {dates.in_force_from}"
+        why = f"{first.order} has effect from {dates.effective_from}, not in force on {known} ({in_force}); {before}"
+        way_out = "a round settled then is settled anew only by an explicit correction"
+    elif _ended(first, day):
+        why = f"{first.order} ended on {dates.effective_to}, repealed by {dates.revoked_by}, whose text is not held"
+        way_out += f"; or the property opts in to {first.order} beyond its repeal, on record"
+    else:
+        why = f"{first.order} has effect from {dates.effective_from}; {before}"
     detail = f"no regulation of {game} in effect on {day} is held: {why}"
     return Refusal("LGR-0401", detail, field="at", value=day.isoformat(), help=way_out)

@@ -230,6 +230,12 @@ def test_every_part_of_an_entry_can_be_marked(name: str, entry: str, parts: list
     assert marked == parts
 
 
+def test_an_order_may_be_in_effect_for_a_single_day() -> None:
+    text = re.sub(r"^(dated|published|in_force_from|effective_from) = .*", r"\1 = 2004-05-18", TEXTS[FANTAN], flags=re.MULTILINE)
+    law = load(text.replace("revokes =", 'effective_to = 2004-05-18\nrevoked_by = "1/2005"\nrevokes ='), FANTAN)
+    assert law.dates.dated == law.dates.effective_to
+
+
 def test_a_fault_travels_between_processes() -> None:
     fault = DataFault(("chance", 3, "odds"), "no fraction")
     again = pickle.loads(pickle.dumps(fault))

@@ -137,6 +137,11 @@ def test_58_2004_and_53_2010_are_not_retroactive_and_still_in_effect() -> None:
     assert regulation_for("craps", noon("2010-03-09")).regulation is regulation("53/2010")
 
 
+def test_macau_is_named_as_the_zone_databases_name_it() -> None:
+    assert MACAU.tzname(None) == "Asia/Macau"
+    assert MACAU.utcoffset(None) == timedelta(hours=8)
+
+
 def test_the_day_is_that_of_macau_whatever_zone_the_time_is_in() -> None:
     last_moment = datetime(2004, 5, 17, 23, 59, 59, 999999, tzinfo=MACAU)
     for zone in (MACAU, UTC, timezone(timedelta(hours=-5)), timezone(timedelta(hours=14))):
@@ -213,5 +218,6 @@ def test_the_register_lists_every_assumption_and_opt_in() -> None:
     assert [each.order for each in opted if each.where == "opt-in"] == ["30/2003"]
     with_unverified = assumptions(held=[CUSSEC, UNVERIFIED])
     assert ("53/2010", "chance dont_pass") in {(each.order, each.where) for each in with_unverified}
+    assert ("53/2010", "chance pass, odds") in {(each.order, each.where) for each in with_unverified}
     assert not any(each.order == "30/2003" for each in with_unverified)
     assert all(each.reason for each in opted + with_unverified)
