@@ -98,6 +98,7 @@ class LedgerDatastore(PostgresDatastore):
             max_size=pool_size,
             open=False,
             configure=waits.bound,
+            check=waits.alive,
             timeout=waits.POOL,
             reconnect_timeout=waits.RECONNECT,
             reconnect_failed=ConnectionPool.check,

@@ -6,10 +6,11 @@ answered within twice `LOCK` seconds where somebody holds a lock, and twice `POO
 
 from __future__ import annotations
 
+import select
 from typing import Any
 
 import psycopg
-from psycopg import conninfo
+from psycopg import conninfo, pq
 
 LOCK = 5
 """Seconds that a statement waits for a lock."""
@@ -60,3 +61,16 @@ def bound(conn: psycopg.Connection[Any]) -> None:
     conn.execute(f"SELECT {asked}", [part for setting in settings.items() for part in setting])
     # What is acknowledged is on disk, whatever somebody has set for the database or the role. Stronger settings stay.
     conn.execute("SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
+
+
+def alive(conn: psycopg.Connection[Any]) -> None:
+    """A pool's check of a connection before it is used: raises psycopg.OperationalError where the server has ended it meanwhile.
+
+    Looks at the socket and asks nothing: between two statements a server has nothing to say but its farewell.
+    """
+    poll = select.poll()
+    poll.register(conn.fileno(), select.POLLIN)
+    while poll.poll(0):
+        conn.pgconn.consume_input()
+        if conn.pgconn.status != pq.ConnStatus.OK:
+            raise psycopg.OperationalError("the server has ended the session")
