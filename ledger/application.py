@@ -12,13 +12,11 @@ import logging
 import random
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from itertools import count
 from threading import Lock
-from typing import Any, NamedTuple, cast
-from uuid import UUID, uuid5
+from typing import Any, cast
+from uuid import UUID
 
 import psycopg
 from eventsourcing.application import Application
@@ -32,13 +30,13 @@ from eventsourcing.persistence import (
 )
 from eventsourcing.utils import Environment
 
-from ledger import property as property_
 from ledger.errors import Refusal
 from ledger.events import DocumentRecorded
-from ledger.property import Property, Table
+from ledger.houses import Houses
+from ledger.property import Property
 from ledger.reports import CloseBetting, Malformed, OpenRound, PlaceBet, RecordOutcome, Report, Verdict
 from ledger.round import Origin, Round, RoundEvent, Terms
-from ledger.rules import Applied, Regulation, regulation_for
+from ledger.rules import Regulation
 from ledger.store.lease import Leases
 from ledger.store.mapper import EventMapper
 from ledger.store.recorder import Claim, LeaseLost, LedgerFactory, LedgerRecorder, Occupancy, Receipt, Rejection
@@ -46,9 +44,6 @@ from ledger.store.server import UNFIT
 
 _log = logging.getLogger(__name__)
 
-_DOCUMENTS = UUID("6f0d3c7e-5b0a-5a53-9d36-5d8a6c2f1b10")
-"""Namespace of the streams that hold documents; any fixed value does."""
-_PROPERTIES = uuid5(_DOCUMENTS, "properties")
 _ROUNDS_KEPT = 4096
 """Rounds kept in memory: many times the tables of a large floor; the least recently used goes first."""
 _TRIES = 4
@@ -79,11 +74,6 @@ class _Group:
         self.documents: set[str] = set()
 
 
-class _House(NamedTuple):
-    property: Property
-    table: Table
-
-
 class Rounds(Application[UUID]):
     """The ledger's application. Thread-safe; one group is decided and appended at a time."""
 
@@ -101,12 +91,7 @@ class Rounds(Application[UUID]):
         self._rounds: OrderedDict[UUID, Round] = OrderedDict()
         self._open: dict[str, UUID | None] = {}
         """Table → its open round, for tables that have been asked about."""
-        self._houses: dict[str, _House] = {}
-        self._properties_version = 0
-        self._regulations: dict[str, Regulation] = {}
-        self._as_played: dict[tuple[str, str], Regulation] = {}
-        """Hashes of a property and of a regulation as held → that regulation with the property's choices."""
-        self._documents: set[str] = set()
+        self._houses = Houses(self.events)
 
     def construct_factory(self, env: Environment) -> InfrastructureFactory[Any]:
         """The store on this application's own connection string."""
@@ -202,7 +187,7 @@ class Rounds(Application[UUID]):
     ) -> None:
         group = _Group(doubt=known is not None)
         if any(isinstance(reports[n].body, OpenRound) for n in waiting):
-            self._read_properties()  # another process may have applied one: it counts from the next opening on
+            self._houses.read()  # another process may have applied one: it counts from the next opening on
         decided: dict[int, Verdict] = {}
         refused: list[tuple[int, Refusal]] = []
         for n in waiting:
@@ -254,7 +239,8 @@ class Rounds(Application[UUID]):
             occupancy=Occupancy(tuple(group.closed), tuple(group.opened.items())),
             leases=group.leases,
         )
-        self._documents |= group.documents
+        for sha256 in group.documents:
+            self._houses.was_logged(sha256)
         for id_ in group.settled:
             self._rounds.pop(id_, None)
         return positions
@@ -285,7 +271,7 @@ class Rounds(Application[UUID]):
             round_ = self._round(report.round)
         if isinstance(body, PlaceBet):
             round_.place_bet(
-                self._regulation(round_),
+                self._houses.regulation(round_.terms.regulation_hash),
                 report.event_id,
                 origin,
                 player=body.player,
@@ -302,7 +288,7 @@ class Rounds(Application[UUID]):
         return round_
 
     def _open_round(self, report: Report, body: OpenRound, origin: Origin, group: _Group) -> Round:
-        house = self._house(body)
+        house = self._houses.house(body.table, body.game)
         if report.round in self._rounds or (group.doubt and self._exists(report.round)):
             raise Refusal("LGR-0203", "a round with this id exists already", field="subject", value=str(report.round))
         self._hold(body.table, group)
@@ -317,7 +303,7 @@ class Rounds(Application[UUID]):
                 value=body.table,
                 help="record that round's outcome first; the next opens when every winner is paid",
             )
-        applied = self._applied(house, body.game, report.received_at)
+        applied = self._houses.applied(house, body.game, report.received_at)
         terms = Terms(
             property=house.property.id,
             property_hash=house.property.sha256,
@@ -333,14 +319,22 @@ class Rounds(Application[UUID]):
             supervisor=body.supervisor,
         )
         round_ = Round.open(report.round, terms, origin)
-        self._log_regulation(applied.regulation, group, round_.id)
+        self._log_regulation(applied.regulation, round_, group)
         group.opened[body.table] = round_.id
         self._open[body.table] = round_.id
         self._keep(round_)
         return round_
 
+    def _log_regulation(self, regulation: Regulation, round_: Round, group: _Group) -> None:
+        """Puts the regulation's content into the group, ahead of the round that names it, unless the log has it."""
+        if regulation.sha256 not in group.documents:
+            taken = {round_.id, *(event.originator_id for event in group.events)}
+            if (document := self._houses.to_log(regulation, taken)) is not None:
+                group.events.append(document)
+                group.documents.add(regulation.sha256)
+
     def _record_outcome(self, round_: Round, body: RecordOutcome, origin: Origin, group: _Group) -> None:
-        round_.record_outcome(self._regulation(round_), body.outcome, origin)
+        round_.record_outcome(self._houses.regulation(round_.terms.regulation_hash), body.outcome, origin)
         table = round_.terms.table
         self._open[table] = None
         group.settled.append(round_.id)
@@ -348,15 +342,6 @@ class Rounds(Application[UUID]):
             del group.opened[table]  # opened and settled within one group: the table never shows as occupied
         else:
             group.closed.append(round_.id)
-
-    def _applied(self, house: _House, game: str, at: datetime) -> Applied:
-        applied = regulation_for(game, at, opt_ins=house.property.regulations_opted_in)
-        key = (house.property.sha256, applied.regulation.sha256)
-        played = self._as_played.get(key)
-        if played is None:
-            played = self._as_played[key] = house.property.as_played(applied.regulation)
-            self._regulations[played.sha256] = played
-        return Applied(played, applied.note)
 
     # What is known, and when to doubt it.
 
@@ -428,118 +413,22 @@ class Rounds(Application[UUID]):
     def _forget(self) -> None:
         self._rounds.clear()
         self._open.clear()
-        self._documents.clear()
 
-    # Properties and regulations.
+    # Properties.
 
     def apply_property(self, config: Property) -> bool:
         """Logs the configuration and plays by it from now on; False where it is the one already in force.
 
         Raises Refusal LGR-0604 for a table that another property has.
         """
-        property_.verify(config)
         with self._lock, _as_it_said():
-            for _ in range(_TRIES):
-                self._read_properties()
-                held = {house.property.id: house.property for house in self._houses.values()}
-                if config.id in held and held[config.id].sha256 == config.sha256:
-                    return False
-                for table in config.tables:
-                    other = self._houses.get(table.id)
-                    if other is not None and other.property.id != config.id:
-                        raise Refusal("LGR-0604", f"property {other.property.id} has a table of this id", value=table.id)
-                body = _document("property", config.id, config.sha256, config.content)
-                try:
-                    self._recorder.insert_events(
-                        [self.mapper.to_stored_event(RoundEvent(_PROPERTIES, self._properties_version + 1, body))]
-                    )
-                except IntegrityError:
-                    continue
-                self._read_properties()
-                return True
-            raise Refusal("LGR-0503", "others keep changing the configuration", help="try again")
+            return self._houses.apply(config)
 
     def properties(self) -> list[Property]:
         """The properties in force, by id."""
         with self._lock, _as_it_said():
-            self._read_properties()
-            held = {house.property.id: house.property for house in self._houses.values()}
-        return [held[key] for key in sorted(held)]
-
-    def _read_properties(self) -> bool:
-        """Reads the configurations logged since the last time; True where there are any."""
-        newer = list(self.events.get(_PROPERTIES, gt=self._properties_version))
-        for event in cast(list[RoundEvent], newer):
-            assert isinstance(event.body, DocumentRecorded)
-            config = property_.from_content(event.body.content)
-            self._houses = {id_: house for id_, house in self._houses.items() if house.property.id != config.id}
-            self._houses |= {table.id: _House(config, table) for table in config.tables}
-            self._properties_version = event.originator_version
-        return bool(newer)
-
-    def _house(self, body: OpenRound) -> _House:
-        if not self._houses:
-            raise Refusal(
-                "LGR-0601",
-                "no property is configured",
-                field="data.table",
-                value=body.table,
-                help="roundledger property apply FILE",
-            )
-        house = self._houses.get(body.table)
-        if house is None:
-            raise Refusal(
-                "LGR-0602",
-                f"no table {body.table} is configured",
-                field="data.table",
-                value=body.table,
-                help=f"tables: {', '.join(sorted(self._houses))}",
-            )
-        if house.table.game != body.game:
-            raise Refusal(
-                "LGR-0603",
-                f"table {body.table} deals {house.table.game}",
-                field="data.game",
-                value=body.game,
-                help=f"open it with game {house.table.game}",
-            )
-        return house
-
-    def _log_regulation(self, regulation: Regulation, group: _Group, round_: UUID) -> None:
-        """Puts the regulation's content into the group, ahead of the round that names it, unless the log has it."""
-        sha256 = regulation.sha256
-        if sha256 in self._documents or sha256 in group.documents:
-            return
-        taken = {round_, *(event.originator_id for event in group.events)}
-        stream, logged = self._find_regulation(sha256, taken)
-        if logged is None:
-            group.events.append(RoundEvent(stream, 1, _document("regulation", regulation.order, sha256, regulation.content)))
-        group.documents.add(sha256)
-
-    def _regulation(self, round_: Round) -> Regulation:
-        """The regulation that the round was opened under, from the log where it is not the one on disk."""
-        sha256 = round_.terms.regulation_hash
-        found = self._regulations.get(sha256)
-        if found is None:
-            _, logged = self._find_regulation(sha256)
-            if logged is None:
-                raise Refusal("LGR-0504", f"the log does not hold the regulation {sha256} of round {round_.id}")
-            found = self._regulations[sha256] = Regulation.from_content(logged.content)
-        return found
-
-    def _find_regulation(self, sha256: str, taken: Collection[UUID] = ()) -> tuple[UUID, DocumentRecorded | None]:
-        """The stream of the regulation's content, and the content where the log has it.
-
-        Terminals choose the ids of rounds, and one may choose that of this stream: the document then goes to the next one.
-        """
-        for n in count():
-            stream = uuid5(_DOCUMENTS, f"regulation:{sha256}" if n == 0 else f"regulation:{sha256}/{n}")
-            event = cast("RoundEvent | None", next(iter(self.events.get(stream, limit=1)), None))
-            if event is None and stream not in taken:
-                return stream, None
-            if event is not None and isinstance(event.body, DocumentRecorded) and event.body.sha256 == sha256:
-                return stream, event.body
-        raise AssertionError("count() has no end")
+            self._houses.read()
+            return list(self._houses.properties().values())
 
     # Reading.
 
@@ -551,7 +440,7 @@ class Rounds(Application[UUID]):
     def regulation_of(self, round_: Round) -> Regulation:
         """The regulation under which the round is played, by its content in the log."""
         with self._lock, _as_it_said():
-            return self._regulation(round_)
+            return self._houses.regulation(round_.terms.regulation_hash)
 
 
 def _of_the_database(error: BaseException) -> BaseException | None:
@@ -601,10 +490,6 @@ def _without_repeats(reports: Sequence[Report], waiting: list[int]) -> tuple[lis
         (later if event_id in seen else first).append(n)
         seen.add(event_id)
     return first, later
-
-
-def _document(kind: str, name: str, sha256: str, content: str) -> DocumentRecorded:
-    return DocumentRecorded(kind=kind, name=name, sha256=sha256, content=content, recorded_at=datetime.now(UTC))
 
 
 def _mark(report: Report) -> bytes:

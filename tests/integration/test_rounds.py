@@ -11,8 +11,9 @@ import msgspec
 import psycopg
 import pytest
 
-from ledger.application import _DOCUMENTS, Rounds
+from ledger.application import Rounds
 from ledger.events import BetPlaced, DocumentRecorded, OutcomeRecorded, PayoutMade, RoundOpened, RoundSettled
+from ledger.houses import _DOCUMENTS
 from ledger.property import Table
 from ledger.reports import OpenRound, PlaceBet
 from ledger.rules import regulation

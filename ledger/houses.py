@@ -1,0 +1,172 @@
+"""What rounds are played under: the properties' configurations and the regulations, as the log holds them.
+
+Both are documents: their canonical content is logged once, before its first use, so that a replay needs no file. Documents have
+streams of their own beside those of the rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import UTC, datetime
+from itertools import count
+from typing import NamedTuple, cast
+from uuid import UUID, uuid5
+
+from eventsourcing.persistence import EventStore, IntegrityError
+
+from ledger import property as property_
+from ledger.errors import Refusal
+from ledger.events import DocumentRecorded
+from ledger.property import Property, Table
+from ledger.round import RoundEvent
+from ledger.rules import Applied, Regulation, regulation_for
+
+_DOCUMENTS = UUID("6f0d3c7e-5b0a-5a53-9d36-5d8a6c2f1b10")
+"""Namespace of the streams that hold documents; any fixed value does."""
+_PROPERTIES = uuid5(_DOCUMENTS, "properties")
+_TRIES = 4
+
+
+class House(NamedTuple):
+    """A table and the property it belongs to, as configured now."""
+
+    property: Property
+    table: Table
+
+
+class Houses:
+    """The configurations and regulations that are known. Not thread-safe: the application holds it."""
+
+    def __init__(self, events: EventStore[UUID]) -> None:
+        self._events = events
+        self._houses: dict[str, House] = {}
+        self._version = 0
+        self._regulations: dict[str, Regulation] = {}
+        self._as_played: dict[tuple[str, str], Regulation] = {}
+        """Hashes of a property and of a regulation as held → that regulation with the property's choices."""
+        self._logged: set[str] = set()
+        """Hashes of the regulations whose content is in the log."""
+
+    # Properties.
+
+    def read(self) -> None:
+        """Reads the configurations logged since the last time."""
+        for event in cast(list[RoundEvent], list(self._events.get(_PROPERTIES, gt=self._version))):
+            assert isinstance(event.body, DocumentRecorded)
+            config = property_.from_content(event.body.content)
+            self._houses = {id_: house for id_, house in self._houses.items() if house.property.id != config.id}
+            self._houses |= {table.id: House(config, table) for table in config.tables}
+            self._version = event.originator_version
+
+    def properties(self) -> dict[str, Property]:
+        """The properties as last read, by id."""
+        held = {house.property.id: house.property for house in self._houses.values()}
+        return {key: held[key] for key in sorted(held)}
+
+    def apply(self, config: Property) -> bool:
+        """Logs the configuration; False where it is the one in force. Raises Refusal LGR-0604 for another property's table."""
+        property_.verify(config)
+        for _ in range(_TRIES):
+            self.read()
+            held = self.properties().get(config.id)
+            if held is not None and held.sha256 == config.sha256:
+                return False
+            for table in config.tables:
+                other = self._houses.get(table.id)
+                if other is not None and other.property.id != config.id:
+                    raise Refusal("LGR-0604", f"property {other.property.id} has a table of this id", value=table.id)
+            body = _document("property", config.id, config.sha256, config.content)
+            try:
+                self._events.put([RoundEvent(_PROPERTIES, self._version + 1, body)])
+            except IntegrityError:
+                continue
+            self.read()
+            return True
+        raise Refusal("LGR-0503", "others keep changing the configuration", help="try again")
+
+    def house(self, table: str, game: str) -> House:
+        """The table's house. Raises Refusal (06) where the table is unknown or deals another game."""
+        if not self._houses:
+            raise Refusal(
+                "LGR-0601",
+                "no property is configured",
+                field="data.table",
+                value=table,
+                help="roundledger property apply FILE",
+            )
+        house = self._houses.get(table)
+        if house is None:
+            raise Refusal(
+                "LGR-0602",
+                f"no table {table} is configured",
+                field="data.table",
+                value=table,
+                help=f"tables: {', '.join(sorted(self._houses))}",
+            )
+        if house.table.game != game:
+            raise Refusal(
+                "LGR-0603",
+                f"table {table} deals {house.table.game}",
+                field="data.game",
+                value=game,
+                help=f"open it with game {house.table.game}",
+            )
+        return house
+
+    # Regulations.
+
+    def applied(self, house: House, game: str, at: datetime) -> Applied:
+        """The regulation by which a round of the house that opens at `at` is played, with the property's choices."""
+        applied = regulation_for(game, at, opt_ins=house.property.regulations_opted_in)
+        key = (house.property.sha256, applied.regulation.sha256)
+        played = self._as_played.get(key)
+        if played is None:
+            played = self._as_played[key] = house.property.as_played(applied.regulation)
+            self._regulations[played.sha256] = played
+        return Applied(played, applied.note)
+
+    def regulation(self, sha256: str) -> Regulation:
+        """The regulation with this content hash, from the log where it is not the one on disk. Raises Refusal LGR-0504."""
+        found = self._regulations.get(sha256)
+        if found is None:
+            _, logged = self._find(sha256)
+            if logged is None:
+                raise Refusal("LGR-0504", f"the log does not hold the regulation {sha256}", value=sha256)
+            found = self._regulations[sha256] = Regulation.from_content(logged.content)
+        return found
+
+    def to_log(self, regulation: Regulation, taken: Collection[UUID]) -> RoundEvent | None:
+        """The event that puts the regulation's content into the log; None where the log has it.
+
+        `taken` are the streams that are about to begin: none of them can be the document's.
+        """
+        sha256 = regulation.sha256
+        if sha256 in self._logged:
+            return None
+        stream, logged = self._find(sha256, taken)
+        if logged is not None:
+            self._logged.add(sha256)
+            return None
+        return RoundEvent(stream, 1, _document("regulation", regulation.order, sha256, regulation.content))
+
+    def was_logged(self, sha256: str) -> None:
+        """The event of `to_log` is stored."""
+        self._logged.add(sha256)
+
+    def _find(self, sha256: str, taken: Collection[UUID] = ()) -> tuple[UUID, DocumentRecorded | None]:
+        """The stream of the regulation's content, and the content where the log has it.
+
+        Terminals choose the ids of rounds, and one may choose that of this stream: the document then goes to the next one.
+        """
+        for n in count():
+            stream = uuid5(_DOCUMENTS, f"regulation:{sha256}" if n == 0 else f"regulation:{sha256}/{n}")
+            event = cast("RoundEvent | None", next(iter(self._events.get(stream, limit=1)), None))
+            if event is None and stream not in taken:
+                return stream, None
+            if event is not None and isinstance(event.body, DocumentRecorded) and event.body.sha256 == sha256:
+                return stream, event.body
+        raise AssertionError("count() has no end")
+
+
+def _document(kind: str, name: str, sha256: str, content: str) -> DocumentRecorded:
+    return DocumentRecorded(kind=kind, name=name, sha256=sha256, content=content, recorded_at=datetime.now(UTC))
