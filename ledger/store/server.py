@@ -127,7 +127,17 @@ def session(dsn: str) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
         yield connection
 
 
-UNFIT = (psycopg.ProgrammingError, psycopg.InternalError, psycopg.NotSupportedError)
+UNFIT = (
+    psycopg.errors.InsufficientPrivilege,
+    psycopg.errors.InvalidSchemaName,
+    psycopg.errors.UndefinedColumn,
+    psycopg.errors.UndefinedFunction,
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.ReadOnlySqlTransaction,
+    psycopg.errors.DataCorrupted,
+    psycopg.errors.IndexCorrupted,
+    psycopg.NotSupportedError,
+)
 """What the database says of itself and not of what it is given: it is read-only, a table or a right is missing, a file is
 damaged. It may be mended while we run."""
 
