@@ -43,7 +43,8 @@ def patient(dsn: str) -> str:
 def bound(conn: psycopg.Connection[Any]) -> None:
     """Sets the limits of a session that writes.
 
-    Plans are made once: those of the append take arrays, which Postgres would otherwise plan anew for each length.
+    Plans are made once: those of the append take arrays, which Postgres would otherwise plan anew for each length. A plan may be
+    made while the log is empty and is kept as it grows, so one that suits small tables only is ruled out: all is found by its key.
     """
     settings = {
         "lock_timeout": f"{LOCK}s",
@@ -56,6 +57,9 @@ def bound(conn: psycopg.Connection[Any]) -> None:
         "tcp_user_timeout": f"{SILENCE}s",
         "timezone": "UTC",
         "plan_cache_mode": "force_generic_plan",
+        "enable_seqscan": "off",
+        "enable_hashjoin": "off",
+        "enable_mergejoin": "off",
     }
     asked = ", ".join(["set_config(%s, %s, false)"] * len(settings))
     conn.execute(f"SELECT {asked}", [part for setting in settings.items() for part in setting])
