@@ -44,7 +44,7 @@ def bound(conn: psycopg.Connection[Any]) -> None:
     """Sets the limits of a session that writes.
 
     Plans are made once: those of the append take arrays, which Postgres would otherwise plan anew for each length. A plan may be
-    made while the log is empty and is kept as it grows, so one that suits small tables only is ruled out: all is found by its key.
+    made while the log is empty and is kept as it grows, so one that suits small tables only is ruled out: all is found by key.
     """
     settings = {
         "lock_timeout": f"{LOCK}s",
