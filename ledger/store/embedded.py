@@ -195,7 +195,7 @@ class EmbeddedPostgres:
     def conninfo(self, dbname: str = DATABASE) -> str:
         """A libpq connection string. Names host, port, user and database, so that no PG… variable changes where it leads."""
         host = str(self.socket_dir).replace("\\", "\\\\").replace("'", "\\'")
-        return f"host='{host}' port={PORT} user={ROLE} dbname={dbname}"
+        return f"host='{host}' port={PORT} user={ROLE} dbname={dbname} client_encoding=UTF8"
 
     @property
     def socket_dir(self) -> Path:
