@@ -99,7 +99,7 @@ def explain(
         Step("Regulation", _regulation(regulation)),
         Step("Applied", note or _in_effect(regulation)),
         Step("Outcome", f"{outcome.shown} (written {outcome.raw!r})"),
-        Step("Chance", f"{spot.chance.code}, {_terms(regulation, spot)}"),
+        Step("Chance", f"{spot.chance.code}, {_terms(spot)}"),
         Step("Rule", f"{_article(regulation, spot.chance.article_of(spot.selection))}: {spot.chance.rule}"),
         Step("Decision", regulation.kernel.reason(spot, outcome, payoff, state)),
         *_calculation(regulation, resolution, money, payable_unit),
@@ -186,7 +186,7 @@ def _in_effect(regulation: Regulation) -> str:
     return f"in effect {dates.effective_from} to {dates.effective_to}{', the last day inferred' if inferred else ''}"
 
 
-def _terms(regulation: Regulation, spot: Spot) -> str:
+def _terms(spot: Spot) -> str:
     return ", ".join(f"{language} {_term(spot.names.get(language))}" for language in ("pt", "zh", "en"))
 
 

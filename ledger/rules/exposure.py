@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from ledger.money import MinorUnits, verify_unit
 from ledger.rules.games.craps import BEFORE_POINT, COME_OUT, FIXED_NUMBER, NO_POINT, OFF_ON_COME_OUT, PAIRS, PHASES, POINTS, State
 from ledger.rules.games.kernel import STANDS
@@ -111,14 +109,14 @@ class _ThrowBook:
 
 
 # The columns of a row: what the throw decides; the line, if its point is made and if it is not; and, for each number, the bets
-# that always work (made, seven) and those that are off without a point (made as a pair, made otherwise, seven).
+# that always work (made, seven) and those that are off without a point (made, seven).
 _DECIDED, _LINE_MADE, _LINE_SEVEN, _NUMBERS = range(4)
-_MADE, _SEVEN, _OFF_PAIR, _OFF_EASY, _OFF_SEVEN = range(5)
-_WIDTH = _NUMBERS + 5 * len(POINTS)
+_MADE, _SEVEN, _OFF_MADE, _OFF_SEVEN = range(4)
+_WIDTH = _NUMBERS + 4 * len(POINTS)
 
 _ON_LINE = (*BEFORE_POINT, "pass_odds")
 _SLOTS = {total: [slot for slot, pair in enumerate(PAIRS) if sum(pair) == total] for total in (*POINTS, 7)}
-"""The throws of a sum; the pair, where there is one, is the last."""
+"""The throws of a sum; the pair, where there is one, is the last. No bet on a number is paid less by its pair."""
 
 
 def _waiting(spot: Spot, point: int) -> list[tuple[int, Payoff]]:
@@ -127,11 +125,10 @@ def _waiting(spot: Spot, point: int) -> list[tuple[int, Payoff]]:
         return [(_LINE_MADE, _payoff(spot, point, _SLOTS[point][0])), (_LINE_SEVEN, _payoff(spot, point, _SLOTS[7][0]))]
     number = FIXED_NUMBER.get(spot.chance.code) or spot.numbers[0]
     # Any point will do but none: with one on, every bet on a number works.
-    easy, pair, seven = (_payoff(spot, number, slot) for slot in (_SLOTS[number][0], _SLOTS[number][-1], _SLOTS[7][0]))
-    first = _NUMBERS + 5 * POINTS.index(number)
-    if spot.chance.code in OFF_ON_COME_OUT:
-        return [(first + _OFF_PAIR, pair), (first + _OFF_EASY, easy), (first + _OFF_SEVEN, seven)]
-    return [(first + _MADE, easy), (first + _SEVEN, seven)]
+    made, seven = (_payoff(spot, number, _SLOTS[total][-1]) for total in (number, 7))
+    first = _NUMBERS + 4 * POINTS.index(number)
+    columns = (_OFF_MADE, _OFF_SEVEN) if spot.chance.code in OFF_ON_COME_OUT else (_MADE, _SEVEN)
+    return [(first + columns[0], made), (first + columns[1], seven)]
 
 
 def _payoff(spot: Spot, point: int, slot: int) -> Payoff:
@@ -144,32 +141,25 @@ def _continued(point: int, row: list[int]) -> int:
     With a point on, a seven ends it all, and numbers other than the point may come before it; or the point comes, and the table
     comes out anew.
     """
-    numbers = {each: row[first : first + 5] for each, first in zip(POINTS, range(_NUMBERS, _WIDTH, 5), strict=True)}
+    numbers = {each: row[first : first + 4] for each, first in zip(POINTS, range(_NUMBERS, _WIDTH, 4), strict=True)}
     if point == NO_POINT:
-        return row[_DECIDED] + _from_come_out(numbers.values())
+        return row[_DECIDED] + sum(map(_from_come_out, numbers.values()))
     own = numbers.pop(point)
     seven_out = row[_LINE_SEVEN] + own[_SEVEN] + own[_OFF_SEVEN] + sum(map(_with_point, numbers.values()))
-    made = row[_LINE_MADE] + own[_MADE] + max(own[_OFF_PAIR], own[_OFF_EASY]) + _from_come_out(numbers.values())
+    made = row[_LINE_MADE] + own[_MADE] + own[_OFF_MADE] + sum(map(_from_come_out, numbers.values()))
     return row[_DECIDED] + max(seven_out, made)
 
 
 def _with_point(number: list[int]) -> int:
     """The number made, or seven, while a point is on: all bets on the number are decided alike."""
-    made, seven, off_pair, off_easy, off_seven = number
-    return max(made + max(off_pair, off_easy), seven + off_seven)
+    made, seven, off_made, off_seven = number
+    return max(made + off_made, seven + off_seven)
 
 
-def _from_come_out(numbers: Collection[list[int]]) -> int:
-    """Without a point. Every number can be thrown twice: the first time with some bets off, the second time with all on.
+def _from_come_out(number: list[int]) -> int:
+    """Without a point: the number or a seven decides the bets that always work, and those that are off are made after that.
 
-    Either a seven on some come-out decides the bets that always work, and the others are free after it; or none does, and all
-    bets on a number are decided alike. That a number is thrown once only, before the seven that ends it all, is no worse: a seven
-    never gives the bets that are off without a point more than their number does.
+    They may as well be: a seven never gives them more than their number does.
     """
-    with_seven = without = 0
-    for number in numbers:
-        _, seven, off_pair, off_easy, _ = number
-        alike = _with_point(number)
-        with_seven += max(alike, seven + max(off_pair, off_easy))
-        without += alike
-    return max(with_seven, without)
+    made, seven, off_made, _ = number
+    return max(made, seven) + off_made

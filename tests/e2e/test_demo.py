@@ -190,7 +190,7 @@ def gone(url: str) -> bool:
 def test_ctrl_c_stops_it_and_its_service_and_the_next_run_goes_on(playing: tuple[subprocess.Popen[str], str], dsn: str) -> None:
     demo, url = playing
     demo.send_signal(signal.SIGINT)
-    assert demo.wait(60) == 130
+    assert demo.wait(120) == 130
     assert demo.stderr is not None
     said = demo.stderr.read()
     assert "interrupted" in said

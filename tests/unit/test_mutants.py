@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import islice
 
 import pytest
@@ -68,6 +70,19 @@ def test_a_leaf_of_the_data_is_changed_to_something_plausible(
 
 
 def test_a_trial_tells_a_killer_from_a_survivor() -> None:
+    """In a process of its own: a mutant is tried where nothing of the rules has been imported yet, as the proof does."""
+    done = subprocess.run(
+        [sys.executable, "-c", "import tests.unit.test_mutants as these; these.trials()"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def trials() -> None:
     court = Court(["tests.unit.rules.test_rounding"])
     file = "ledger/rules/spots.py"
     source = (ROOT / file).read_text(encoding="utf-8")

@@ -157,7 +157,7 @@ class Craps(Kernel):
         detail = f"{text[:20]} is not a throw of two dice" if text else "a throw is missing here"
         raise not_an_outcome(raw, detail, self.outcome_help, cite, (start, max(end, start + 1)))
 
-    def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome, phase: int = NO_POINT) -> Decision:
+    def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome, phase: int) -> Decision:
         code, total = chance.code, sum(outcome.values)
         if code in _LINES:
             return _line(code, _LINES[code], total, numbers[0] if numbers else phase if code in BEFORE_POINT else NO_POINT)

@@ -73,13 +73,13 @@ class Cussec(Kernel):
             raw, "these are not three dice", self.outcome_help, self.regulation.cite(self.regulation.articles["result"])
         )
 
-    def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome, phase: int = 0) -> Decision:
+    def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome, phase: int) -> Decision:
         dice = outcome.values
         total = sum(dice)
         alike = len(set(dice)) == 1
         if chance.code in ("small", "big"):
             if alike:
-                return Decision(LOST, PLAIN, "triple")
+                return Decision(LOST, ground="triple")
             return Decision(WON if total in chance.sets[""] else LOST)
         if chance.code == "three_army":
             matches = dice.count(numbers[0])

@@ -84,12 +84,12 @@ class Fantan(Kernel):
             raise not_an_outcome(raw, "there is no 0: the numbers are 1 to 4", help_text, cite)
         raise not_an_outcome(raw, "this is not a count of buttons", self.outcome_help, self.regulation.cite(articles["result"]))
 
-    def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome, phase: int = 0) -> Decision:
+    def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome, phase: int) -> Decision:
         number = outcome.values[0]
         winners = numbers[: _WINNERS[chance.code]]
         if number in winners:
             return Decision(WON)
-        return Decision(PUSH, PLAIN, "tie") if number in numbers else Decision(LOST)
+        return Decision(PUSH, ground="tie") if number in numbers else Decision(LOST)
 
     def reason(self, spot: Spot, outcome: Outcome, payoff: Payoff, state: State) -> str:
         number, regulation = outcome.values[0], self.regulation

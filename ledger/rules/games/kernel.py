@@ -103,7 +103,7 @@ class Kernel:
         """The outcome that a terminal or a person wrote, or a refusal (LGR-0406)."""
         raise NotImplementedError
 
-    def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome, phase: int = 0) -> Decision:
+    def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome, phase: int) -> Decision:
         """What an outcome does to a selection, in a phase of the round where the game has several."""
         raise NotImplementedError
 

@@ -73,10 +73,10 @@ class Roulette(Kernel):
             raw, "the wheel has no such pocket", self.outcome_help, self.regulation.cite(self.regulation.articles["result"])
         )
 
-    def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome, phase: int = 0) -> Decision:
+    def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome, phase: int) -> Decision:
         number = outcome.values[0]
         ground = "zero" if number == 0 and numbers != (0,) else None
-        return Decision(WON if number in numbers else LOST, PLAIN, ground)
+        return Decision(WON if number in numbers else LOST, ground=ground)
 
     def reason(self, spot: Spot, outcome: Outcome, payoff: Payoff, state: State) -> str:
         number, numbers = outcome.values[0], ", ".join(map(str, spot.numbers))

@@ -130,6 +130,11 @@ def test_53_2010_a_throw_after_the_decision_belongs_to_the_next_round() -> None:
         assert "belongs to the next round" in refused.detail
 
 
+def test_a_round_of_craps_begins_without_a_point_and_undecided() -> None:
+    assert repr(COME_OUT) == "State(point=0, decided=False)"
+    assert repr(State(6)) == "State(point=6, decided=False)"
+
+
 def test_53_2010_a_round_is_settled_throw_by_throw_as_at_once() -> None:
     state, bets = COME_OUT, wagers(CRAPS, "pass=700")
     settled = []

@@ -75,6 +75,20 @@ def test_dozens_are_explained_by_their_own_item_and_term() -> None:
     assert lines[5].startswith("rule: 30/2003 art. 6(10): ")
 
 
+def test_a_last_day_that_is_not_inferred_is_not_marked() -> None:
+    data = json.loads(ROULETTE.content)
+    del data["dates"]["inferred"]
+    known = Regulation(data)
+    assert explained(known, "1", "odd").lines()[2] == "applied: in effect 2003-01-31 to 2004-05-17"
+    data["dates"]["inferred"] = {"published": "because"}
+    assert explained(Regulation(data), "1", "odd").lines()[2] == "applied: in effect 2003-01-31 to 2004-05-17"
+
+
+def test_what_is_assumed_names_its_order() -> None:
+    for law, outcome, bet in ((UNVERIFIED, "11", "horn"), (ROULETTE, "1", "red")):
+        assert {each.order for each in explained(law, outcome, bet).assumptions} == {law.order}
+
+
 def test_inferred_dates_are_marked() -> None:
     assert explained(ROULETTE, "1", "odd").lines()[2] == "applied: in effect 2003-01-31 to 2004-05-17, the last day inferred"
 

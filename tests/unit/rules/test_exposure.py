@@ -133,6 +133,23 @@ def test_odds_without_a_point_are_no_bet_to_count() -> None:
     assert exposure.worst == 0
 
 
+def test_each_payout_is_floored_to_the_payable_unit() -> None:
+    single = Exposure(FANTAN, payable_unit=100)
+    single.add(FANTAN.spot("fan:1"), 9999)
+    single.add(FANTAN.spot("nim:1/2"), 333)
+    assert (single.worst, type(single.worst)) == (28400 + 600, int)
+    line = Exposure(CRAPS, payable_unit=50, state=State(6))
+    line.add(CRAPS.spot("pass_odds"), 333)
+    assert (line.worst, type(line.worst)) == (350, int)
+    line.remove(CRAPS.spot("pass_odds"), 333)
+    assert (line.worst, type(line.worst)) == (0, int)
+
+
+def test_odds_after_the_decision_lack_a_point() -> None:
+    decided = Exposure(CRAPS, state=State(decided=True))
+    assert "once there is a point" in refusal(lambda: decided.add(CRAPS.spot("pass_odds"), 100), "LGR-0408").detail
+
+
 def test_after_the_decision_the_table_comes_out_anew() -> None:
     decided = Exposure(UNVERIFIED, state=State(decided=True))
     come_out = Exposure(UNVERIFIED, state=COME_OUT)

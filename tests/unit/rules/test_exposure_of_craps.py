@@ -9,6 +9,7 @@ from tests.unit.rules.helpers import UNVERIFIED
 
 # the point; the open bets; the most that they can cost
 WORST = [
+    (8, "buy:4=24 dont_come:8=33 place_lose:4=33", 46),
     (0, "dont_pass=33", 33),
     (4, "place_lose:4=7", 3),
     (5, "pass=24", 24),
