@@ -78,16 +78,15 @@ def illegal(
     help: str | None = None,
     cite: str | None = None,
 ) -> Refusal:
-    """The refusal of a selection (LGR-0412). `near` are the legal selections to be named."""
+    """The refusal of a selection (LGR-0412). `near` are the legal selections to be named, where there is no other help."""
     start = len(chance.code) + 1
-    shown = tuple(near)
     return Refusal(
         "LGR-0412",
         detail,
         field="spot",
         value=written,
         span=span or (start, len(written)),
-        help=help or (f"legal is {_listed(chance.code, shown)}" if shown else None),
+        help=help or f"legal is {_listed(chance.code, near)}",
         cite=cite or cite_chance(regulation, chance),
     )
 
@@ -126,12 +125,12 @@ def nearest(by_text: Iterable[tuple[str, tuple[int, ...]]], numbers: Iterable[in
     """The legal selections that share most numbers with what was written, in their own order."""
     wanted = set(numbers)
     scored = [(len(wanted.intersection(legal)), text) for text, legal in by_text]
-    best = max((score for score, _ in scored), default=0)
+    best = max(score for score, _ in scored)
     return [text for score, text in scored if score == best]
 
 
 def _listed(code: str, selections: Iterable[str]) -> str:
-    texts = [f"{code}:{selection}" for selection in selections if "@" not in selection]
+    texts = [f"{code}:{selection}" for selection in selections]
     if len(texts) > _SHOWN_SPOTS:
         return f"{', '.join(texts[: _SHOWN_SPOTS - 1])} ... {texts[-1]}"
     return _words(texts)

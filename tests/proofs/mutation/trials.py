@@ -1,4 +1,4 @@
-"""Trials: each mutant meets the tests in a process of its own, forked with nothing of the program loaded yet.
+"""Trials: each mutant meets the tests in a process of its own, into which the program is loaded anew.
 
 The mutated text is handed to the import system of that process alone. A run that is interrupted leaves nothing behind.
 """
@@ -160,6 +160,9 @@ def _prepare(mutant: Mutant | None) -> None:
         "mutants", derandomize=True, database=None, deadline=None, phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate]
     )
     hypothesis.settings.load_profile("mutants")
+    for name in [*sys.modules]:
+        if name.partition(".")[0] in ("ledger", "seeds", "tests") and not name.startswith("tests.proofs"):
+            del sys.modules[name]  # what was loaded before knows nothing of the mutant
     if mutant is None:
         return
     if mutant.file.endswith(".toml"):

@@ -250,6 +250,15 @@ def test_30_2003_art_4_number_and_colour_are_called() -> None:
     assert (single["straight:7"].result, single["straight:9"].result) == ("won", "lost")
 
 
+def test_a_layout_without_colours_has_pockets_all_the_same() -> None:
+    data = json.loads(ROULETTE.content)
+    data["chance"] = [row for row in data["chance"] if row["code"] not in ("red", "black")]
+    data["payment"]["order"][2] = ["even", "odd", "low", "high"]
+    plain = Regulation(data)
+    assert plain.outcome("17").values == (17,)
+    assert len(plain.spots()) == len(ROULETTE.spots()) - 2
+
+
 def test_30_2003_every_pair_that_is_no_split_is_refused() -> None:
     """B03."""
     legal = set(selections("split"))

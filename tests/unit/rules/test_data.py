@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,9 @@ def test_two_regulations_in_effect_at_once_are_refused(tmp_path: Path) -> None:
     (tmp_path / "30.toml").write_text(TEXTS[ROULETTE], encoding="utf-8")
     (tmp_path / "60.toml").write_text(later, encoding="utf-8")
     assert [each.order for each in load_folder(tmp_path)] == ["30/2003", "60/2004"]
+    # An order that was dated before the one that it follows.
+    (tmp_path / "60.toml").write_text(later.replace("dated = 2004-05-12", "dated = 2003-01-30"), encoding="utf-8")
+    assert [each.order for each in load_folder(tmp_path)] == ["30/2003", "60/2004"]
     overlapping = later.replace("effective_from = 2004-05-18", "effective_from = 2004-05-17")
     (tmp_path / "60.toml").write_text(overlapping, encoding="utf-8")
     refused = refusal(lambda: load_folder(tmp_path), "LGR-0407")
@@ -158,6 +162,14 @@ def test_a_file_that_is_not_utf_8_is_refused_on_its_line(tmp_path: Path) -> None
     refused = refusal(lambda: load_folder(tmp_path), "LGR-0407")
     line = text[: text.index("médio")].count("\n") + 1
     assert refused.detail == f"{tmp_path / '30.toml'}:{line}: the byte 0xe9 is not UTF-8"
+
+
+def test_a_folder_in_an_archive_is_read_as_well(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "wheel.zip", "w") as archive:
+        for name in reversed(TEXTS):
+            archive.writestr(f"regulations/{name}", TEXTS[name])
+    found = load_folder(zipfile.Path(tmp_path / "wheel.zip", "regulations/"))
+    assert [each.order for each in found] == ["30/2003", "31/2003", "53/2010", "58/2004"]
 
 
 def test_a_faulty_file_of_a_folder_is_named(tmp_path: Path) -> None:
@@ -188,6 +200,7 @@ def test_the_line_of_a_dotted_table_and_of_a_key_in_quotes() -> None:
     text = 'a = 1\n[b.c]\n"d e" = 2\nf."g" = 3\n[[ h ]]\n i.j=4 # k\n'
     lines = [("a",), ("b", "c"), ("b", "c", "d"), ("b", "c", "f", "g"), ("h", 0), ("h", 0, "i", "j"), ("h",), ("b",)]
     assert [line_of(text, path) for path in lines] == [1, 2, 2, 4, 5, 6, 5, 2]
+    assert [line_of("a = 1\nB = 2\n", path) for path in (("a",), ("B",))] == [1, 2]
 
 
 @pytest.mark.parametrize(

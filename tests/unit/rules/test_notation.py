@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ledger.rules import Regulation
+from ledger.rules.notation import canonical_text
 from tests.unit.rules.helpers import CRAPS, CUSSEC, FANTAN, ROULETTE, SINGLE_OUTCOME, UNVERIFIED, refusal
 
 
@@ -22,6 +23,7 @@ def test_a_kernel_reads_the_selections_that_it_lists(law: Regulation) -> None:
     for spot in law.spots():
         if spot.selection:
             assert law.kernel.read_selection(spot.chance, spot.selection, spot.text) == spot.selection
+        assert canonical_text(law, spot.text) == spot.text
 
 
 @pytest.mark.parametrize(
