@@ -8,6 +8,7 @@ Commands are imported when they are called, and import what is heavy (psycopg, s
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import signal
@@ -145,6 +146,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 def main() -> NoReturn:
     """The console script."""
+    _stand_in_for_the_closed()
     make_legible()
     try:
         code = run(sys.argv[1:])
@@ -152,10 +154,34 @@ def main() -> NoReturn:
             click.echo(missing, err=True)
     except BrokenPipeError:
         code = _GONE
+    except OSError as error:
+        if error.errno not in _CANNOT_BE_WRITTEN or error.filename is not None:
+            sys.excepthook(*sys.exc_info())
+        else:
+            click.echo(f"error: what was to be printed cannot be written: {error.strerror}", err=True)
+        code = 2
     except Exception:  # noqa: BLE001 - the interpreter's own code for a fault is 1, which here means "a difference was found"
         sys.excepthook(*sys.exc_info())
         code = 2
     raise SystemExit(_flushed(code))
+
+
+_CANNOT_BE_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def _stand_in_for_the_closed() -> None:
+    """A stream that was closed before the start (`>&-`, or by whoever runs jobs) is replaced by one that nobody reads.
+
+    Without it the next file that is opened, a socket or a lock, would have its number, and be written what is meant for people.
+    """
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, os.O_RDWR)
+            if descriptor != number:
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+            os.set_inheritable(number, True)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - for the process's life
 
 
 def _flushed(code: int) -> int:

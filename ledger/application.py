@@ -56,7 +56,19 @@ _ENVELOPE = frozenset({"specversion", "id", "source", "type", "subject", "time",
 class _Group:
     """What one append will hold, while it is being decided."""
 
-    __slots__ = ("claims", "closed", "documents", "doubt", "events", "leases", "opened", "rejections", "settled", "spans")
+    __slots__ = (
+        "claims",
+        "closed",
+        "documents",
+        "doubt",
+        "events",
+        "leases",
+        "opened",
+        "premises",
+        "rejections",
+        "settled",
+        "spans",
+    )
 
     def __init__(self, *, doubt: bool) -> None:
         self.doubt = doubt
@@ -65,6 +77,8 @@ class _Group:
         self.claims: dict[int, Claim] = {}
         """Index in `events` of the first event of a report → its claim on its event id."""
         self.leases: dict[str, int] = {}
+        self.premises: dict[UUID, int] = {}
+        """Stream → the latest version that was known of it when the group was decided by it."""
         self.rejections: list[Rejection] = []
         self.spans: dict[int, tuple[int, int]] = {}
         """Index of the report → its events' slice of `events`."""
@@ -186,8 +200,8 @@ class Rounds(Application[UUID]):
         known: dict[UUID, Receipt] | None,
     ) -> None:
         group = _Group(doubt=known is not None)
-        if any(isinstance(reports[n].body, OpenRound) for n in waiting):
-            self._houses.read()  # another process may have applied one: it counts from the next opening on
+        if group.doubt and any(isinstance(reports[n].body, OpenRound) for n in waiting):
+            self._houses.read()  # it may have been for another process' configuration that the first try was turned away
         decided: dict[int, Verdict] = {}
         refused: list[tuple[int, Refusal]] = []
         for n in waiting:
@@ -238,6 +252,7 @@ class Rounds(Application[UUID]):
             rejections=group.rejections,
             occupancy=Occupancy(tuple(group.closed), tuple(group.opened.items())),
             leases=group.leases,
+            premises=group.premises,
         )
         for sha256 in group.documents:
             self._houses.was_logged(sha256)
@@ -318,6 +333,8 @@ class Rounds(Application[UUID]):
             dealer=body.dealer,
             supervisor=body.supervisor,
         )
+        # Another process may apply a configuration at any time: it counts from the next opening on, so the append asks.
+        group.premises |= self._houses.premise
         round_ = Round.open(report.round, terms, origin)
         self._log_regulation(applied.regulation, round_, group)
         group.opened[body.table] = round_.id
@@ -381,6 +398,7 @@ class Rounds(Application[UUID]):
             changed = bool(newer)
             round_.fold(newer)
         if isinstance(report.body, OpenRound):
+            changed |= self._houses.read()
             table = report.body.table
             if table not in group.opened:
                 now = self._recorder.open_rounds([table]).get(table)

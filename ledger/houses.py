@@ -49,14 +49,21 @@ class Houses:
 
     # Properties.
 
-    def read(self) -> None:
-        """Reads the configurations logged since the last time."""
-        for event in cast(list[RoundEvent], list(self._events.get(_PROPERTIES, gt=self._version))):
+    @property
+    def premise(self) -> dict[UUID, int]:
+        """What is decided by the configurations holds as long as their stream has no later version than this."""
+        return {_PROPERTIES: self._version}
+
+    def read(self) -> bool:
+        """Reads the configurations logged since the last time; True where there are any."""
+        newer = cast(list[RoundEvent], list(self._events.get(_PROPERTIES, gt=self._version)))
+        for event in newer:
             assert isinstance(event.body, DocumentRecorded)
             config = property_.from_content(event.body.content)
             self._houses = {id_: house for id_, house in self._houses.items() if house.property.id != config.id}
             self._houses |= {table.id: House(config, table) for table in config.tables}
             self._version = event.originator_version
+        return bool(newer)
 
     def properties(self) -> dict[str, Property]:
         """The properties as last read, by id."""

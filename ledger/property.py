@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from datetime import UTC, date, datetime, time, timedelta
+from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
 from functools import cached_property
 from pathlib import Path
-from zoneinfo import ZoneInfo
+from unicodedata import category
+from zoneinfo import ZoneInfo, available_timezones
 
 import msgspec
 
@@ -20,6 +22,12 @@ from ledger.errors import Refusal
 from ledger.rules import Regulation, regulation, regulations
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+_LONGEST = 500
+"""Characters of a text: far more than a name or a reason needs."""
+_NO_ZONES = frozenset({"Factory", "localtime", "posixrules"})
+"""Files beside those of the tz database, which say something else on each machine."""
+_UNSHOWN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+"""Unicode's categories of control characters, line ends and what has no form."""
 _CLOCK = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]", re.ASCII)
 
 
@@ -119,8 +127,10 @@ def read(path: Path) -> Property:
         raise Refusal("LGR-0604", f"the configuration cannot be read: {error}", field=str(path)) from error
     try:
         found = msgspec.toml.decode(text, type=Property)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, ValueError) as error:  # ValueError: a number of thousands of digits
         raise Refusal("LGR-0604", f"{error}", field=str(path), help="see seeds/demo/property.toml for a valid one") from error
+    except RecursionError:
+        raise Refusal("LGR-0604", "the configuration is nested deeper than any entry is", field=str(path)) from None
     try:
         verify(found)
     except Refusal as refusal:
@@ -128,6 +138,18 @@ def read(path: Path) -> Property:
             refusal.code, refusal.detail, field=f"{path}: {refusal.field}", value=refusal.value, help=refusal.help
         ) from refusal
     return found
+
+
+def _texts(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Every text of a configuration with its path."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from _texts(each, f"{path}.{key}" if path else key)
+    elif isinstance(value, list | tuple):
+        for n, each in enumerate(value):
+            yield from _texts(each, f"{path}[{n}]")
 
 
 def from_content(text: str) -> Property:
@@ -144,10 +166,12 @@ def verify(config: Property) -> None:
     for field, value in (("id", config.id), *((f"tables[{n}].id", table.id) for n, table in enumerate(config.tables))):
         if not _ID.fullmatch(value):
             raise refuse(field, value, "an id is 1 to 64 ASCII letters, digits, dots, dashes and underscores")
-    try:
-        ZoneInfo(config.zone).utcoffset(datetime.now(UTC))
-    except (KeyError, ValueError, OSError) as error:
-        raise refuse("zone", config.zone, "not a time zone of the tz database, for example Asia/Macau") from error
+    # Each of them is stored and shown as it is: what Postgres cannot hold would stand in the way of every later event.
+    for field, value in _texts(msgspec.to_builtins(config)):
+        if not 1 <= len(value) <= _LONGEST or value != value.strip() or any(category(c) in _UNSHOWN for c in value):
+            raise refuse(field, value, f"a text is 1 to {_LONGEST} characters on one line, with no space around it")
+    if config.zone not in available_timezones() - _NO_ZONES:
+        raise refuse("zone", config.zone, "not a time zone of the tz database, for example Asia/Macau")
     if not _CLOCK.fullmatch(config.gaming_day_start):
         raise refuse("gaming_day_start", config.gaming_day_start, "not a time of day such as 06:00")
     if not config.tables:

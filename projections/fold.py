@@ -239,10 +239,27 @@ def _opened(recorded: Recorded, body: RoundOpened) -> RoundRow:
     )
 
 
+def _verify_totals(row: RoundRow, recorded: Recorded, body: RoundSettled) -> None:
+    """Raises Contradiction unless the totals of a settlement are those of its bets."""
+    totals = {
+        "bets": (body.bets, row.bets),
+        "handle": (amount(recorded, body.handle), row.lost + row.won),
+        "prizes": (amount(recorded, body.prizes), row.prizes + row.commission + row.breakage),
+        "commission": (amount(recorded, body.commission), row.commission),
+        "breakage": (amount(recorded, body.breakage), row.breakage),
+        "returned": (amount(recorded, body.returned), row.won + row.pushed + row.prizes),
+    }
+    for name, (said, found) in totals.items():
+        if said != found:
+            raise Contradiction(recorded, f"its total of {name} is {said}, that of its bets {found}")
+
+
 def _advance(row: RoundRow, recorded: Recorded) -> None:
     """Changes a round's row by one of its later events."""
     body = recorded.body
     verify_currency(recorded, row.currency)
+    if row.status == "settled":
+        raise Contradiction(recorded, "the round was settled before")
     if isinstance(body, BetPlaced):
         row.bets += 1
         row.stakes += amount(recorded, body.stake)
@@ -264,5 +281,6 @@ def _advance(row: RoundRow, recorded: Recorded) -> None:
         resolved = row.lost + row.won + row.pushed
         if resolved != row.stakes:
             raise Contradiction(recorded, f"stakes of {row.stakes} were placed, {resolved} resolved")
+        _verify_totals(row, recorded, body)
         row.status, row.settled_at = "settled", body.received_at
     row.last_position = recorded.position

@@ -32,7 +32,9 @@ BATCH = 5000
 
 _POLL = 0.05
 _POLL_IDLE = 0.4
-_REST_LONGEST = 0.01
+_REST = 0.01
+"""Seconds after a batch before the next: a stream of bets makes batches then that are worth their transactions, and leaves the
+processor to the writer. What comes after a pause is folded at once."""
 _RETRY = 0.2
 _RETRY_LONGEST = 5.0
 _LOCK_TIMEOUT = "5s"
@@ -290,15 +292,12 @@ class Runner:
         tail, reached, wait = log.Tail(), 0, self._poll
         while not self._stopping.is_set():
             self._awake.clear()
-            began = time.monotonic()
             upto = tail.final(conn)
             if upto > reached:
                 # Who passes less than it may has come to the end: nobody asks a second time after a handful of bets.
                 while not self._stopping.is_set() and catch_up(conn, self._schema, BATCH, upto=upto) >= BATCH:
                     pass
                 reached, wait = upto, self._poll
-                # As long as it worked it rests, so that a writer in the same process has half the time at least, and so that a
-                # stream of single bets makes fewer and larger batches.
-                self._stopping.wait(min(time.monotonic() - began, _REST_LONGEST))
+                self._stopping.wait(_REST)
             self._awake.wait(wait)
             wait = min(wait * 2, max(self._poll, _POLL_IDLE))

@@ -103,6 +103,14 @@ class EmbeddedPostgres:
 
     def __init__(self, data_dir: Path, *, settings: Mapping[str, str] | None = None) -> None:
         self.base = Path(os.path.realpath(data_dir)) / "postgres"
+        # Postgres takes no line end in a path, and libpq nothing but UTF-8: it would be waited for in vain.
+        if any(c in "\r\n" or "\ud800" <= c <= "\udfff" for c in str(self.base)):
+            raise Refusal(
+                "LGR-0514",
+                "the path of the data directory holds a line end, or bytes that are not UTF-8",
+                value=str(self.base),
+                help="name another directory in LEDGER_DATA_DIR",
+            )
         self.data = self.base / "data"
         self.log = self.base / "server.log"
         self._settings = {**SETTINGS, **(settings or {})}
@@ -195,7 +203,7 @@ class EmbeddedPostgres:
     def conninfo(self, dbname: str = DATABASE) -> str:
         """A libpq connection string. Names host, port, user and database, so that no PG… variable changes where it leads."""
         host = str(self.socket_dir).replace("\\", "\\\\").replace("'", "\\'")
-        return f"host='{host}' port={PORT} user={ROLE} dbname={dbname}"
+        return f"host='{host}' port={PORT} user={ROLE} dbname={dbname} client_encoding=UTF8"
 
     @property
     def socket_dir(self) -> Path:

@@ -98,6 +98,7 @@ class LedgerDatastore(PostgresDatastore):
             max_size=pool_size,
             open=False,
             configure=waits.bound,
+            check=waits.alive,
             timeout=waits.POOL,
             reconnect_timeout=waits.RECONNECT,
             reconnect_failed=ConnectionPool.check,
@@ -141,7 +142,8 @@ RETURNING notification_id
 SELECT ledger.append($1::text[], $2::bigint[],
                      $3::uuid[], $4::bigint[], $5::text[], $6::bytea[], $7::uuid[], $8::smallint[], $9::bytea[],
                      $10::uuid[], $11::text[], $12::uuid[],
-                     $13::uuid[], $14::text[], $15::bigint[], $16::uuid[], $17::bytea[], $18::text[])
+                     $13::uuid[], $14::text[], $15::bigint[], $16::uuid[], $17::bytea[], $18::text[],
+                     $19::uuid[], $20::bigint[])
 """,
     _HELD: b"SELECT FROM ledger.leases WHERE table_id = $1::text AND epoch = $2::bigint",
 }
@@ -187,14 +189,16 @@ class LedgerRecorder(PostgresApplicationRecorder):
         rejections: Sequence[Rejection] = (),
         occupancy: Occupancy = Occupancy(),  # noqa: B008 - an immutable tuple
         leases: Mapping[str, int] = _NOTHING,
+        premises: Mapping[UUID, int] = _NOTHING,
         **_: Any,
     ) -> list[int]:
         """Appends events, rejections and the tables' open rounds in one transaction; returns the positions in order.
 
-        `claims`: index of the event that bears it → claim. `leases`: table → epoch, for the tables written. Raises LeaseLost
-        where one of those has passed on, and the library's IntegrityError where a version, an event id or a table's open round is
-        already there; nothing is stored then. Unlike the library's method it never retries by itself: whether a lost answer was
-        a commit is for the caller to find out by the receipts.
+        `claims`: index of the event that bears it → claim. `leases`: table → epoch, for the tables written. `premises`: stream →
+        the latest version that the events were decided by. Raises LeaseLost where a lease has passed on, and the library's
+        IntegrityError where a premise no longer holds or a version, an event id or a table's open round is already there; nothing
+        is stored then. Unlike the library's method it never retries by itself: whether a lost answer was a commit is for the
+        caller to find out by the receipts.
         """
         if len(stored_events) == len(claims) == len(leases) == 1 and not rejections and occupancy == ((), ()):
             return self._insert_one(stored_events[0], claims[0], *next(iter(leases.items())))
@@ -220,6 +224,8 @@ class LedgerRecorder(PostgresApplicationRecorder):
                 session.uuids([r.round for r in rejections]),
                 session.byteas([r.fingerprint for r in rejections]),
                 session.texts([_refusal_text(r.refusal) for r in rejections]),
+                session.uuids(premises),
+                session.int8s(premises.values()),
             ],
         )
         return session.int8s_of(stored.get_value(0, 0))

@@ -127,7 +127,17 @@ def session(dsn: str) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
         yield connection
 
 
-UNFIT = (psycopg.ProgrammingError, psycopg.InternalError, psycopg.NotSupportedError)
+UNFIT = (
+    psycopg.errors.InsufficientPrivilege,
+    psycopg.errors.InvalidSchemaName,
+    psycopg.errors.UndefinedColumn,
+    psycopg.errors.UndefinedFunction,
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.ReadOnlySqlTransaction,
+    psycopg.errors.DataCorrupted,
+    psycopg.errors.IndexCorrupted,
+    psycopg.NotSupportedError,
+)
 """What the database says of itself and not of what it is given: it is read-only, a table or a right is missing, a file is
 damaged. It may be mended while we run."""
 
@@ -196,7 +206,7 @@ def url(dsn: str) -> str:
     parts = {name: text for name, text in _parsed(dsn).items() if not _secret(name)}
     user = quote(str(parts["user"]), safe="") + "@" if "user" in parts else ""
     host, port = str(parts.get("host", "")), str(parts.get("port", ""))
-    rest = [name for name in parts if name not in ("user", "host", "port", "dbname", "connect_timeout")]
+    rest = [name for name in parts if name not in ("user", "host", "port", "dbname", "connect_timeout", "client_encoding")]
     query = [f"{name}={quote(str(parts[name]), safe='')}" for name in rest]
     if host.startswith("/") or "," in host + port:  # a socket's directory, or several servers, do not fit between // and /
         query[:0] = [f"{name}={quote(text, safe='')}" for name, text in (("host", host), ("port", port)) if text]
@@ -221,6 +231,7 @@ def _bounded(dsn: str) -> str:
     parts = _parsed(dsn)
     if "connect_timeout" not in parts and not os.environ.get("PGCONNECT_TIMEOUT"):
         parts["connect_timeout"] = CONNECT_TIMEOUT
+    parts["client_encoding"] = "UTF8"  # whatever PGCLIENTENCODING says: names in Portuguese and Chinese are stored and shown
     return conninfo.make_conninfo("", **parts)
 
 

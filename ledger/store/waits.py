@@ -6,10 +6,11 @@ answered within twice `LOCK` seconds where somebody holds a lock, and twice `POO
 
 from __future__ import annotations
 
+import select
 from typing import Any
 
 import psycopg
-from psycopg import conninfo
+from psycopg import conninfo, pq
 
 LOCK = 5
 """Seconds that a statement waits for a lock."""
@@ -42,7 +43,8 @@ def patient(dsn: str) -> str:
 def bound(conn: psycopg.Connection[Any]) -> None:
     """Sets the limits of a session that writes.
 
-    Plans are made once: those of the append take arrays, which Postgres would otherwise plan anew for each length.
+    Plans are made once: those of the append take arrays, which Postgres would otherwise plan anew for each length. A plan may be
+    made while the log is empty and is kept as it grows, so one that suits small tables only is ruled out: all is found by key.
     """
     settings = {
         "lock_timeout": f"{LOCK}s",
@@ -55,8 +57,24 @@ def bound(conn: psycopg.Connection[Any]) -> None:
         "tcp_user_timeout": f"{SILENCE}s",
         "timezone": "UTC",
         "plan_cache_mode": "force_generic_plan",
+        "enable_seqscan": "off",
+        "enable_hashjoin": "off",
+        "enable_mergejoin": "off",
     }
     asked = ", ".join(["set_config(%s, %s, false)"] * len(settings))
     conn.execute(f"SELECT {asked}", [part for setting in settings.items() for part in setting])
     # What is acknowledged is on disk, whatever somebody has set for the database or the role. Stronger settings stay.
     conn.execute("SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
+
+
+def alive(conn: psycopg.Connection[Any]) -> None:
+    """A pool's check of a connection before it is used: raises psycopg.OperationalError where the server has ended it meanwhile.
+
+    Looks at the socket and asks nothing: between two statements a server has nothing to say but its farewell.
+    """
+    poll = select.poll()
+    poll.register(conn.fileno(), select.POLLIN)
+    while poll.poll(0):
+        conn.pgconn.consume_input()
+        if conn.pgconn.status != pq.ConnStatus.OK:
+            raise psycopg.OperationalError("the server has ended the session")

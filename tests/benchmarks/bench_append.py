@@ -186,7 +186,7 @@ class Bench:
 
     def wal(self) -> None:
         """What a bet writes ahead."""
-        count = 2000 if self.seconds > 1 else 400
+        count = 2000 if self.seconds > 1 else 200
         terminal = Terminal(HOUSE.tables[-1].id)
         fresh, steady = [], []
         with closing(Rounds(self.ground.dsn)) as rounds:

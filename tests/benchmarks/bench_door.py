@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import os
 import signal
 import sys
-import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from http.client import HTTPConnection
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -33,10 +31,9 @@ from ledger.application import Rounds
 from ledger.events import BetPlaced, BettingClosed, OutcomeRecorded, RoundOpened
 from ledger.property import OptIn, Property, Table
 from ledger.reports import type_of
-from ledger.store import migrate
-from ledger.store.embedded import EmbeddedPostgres
 from projections import queries
 from projections.replay import replay
+from tests.benchmarks.ground import ground
 from tests.benchmarks.terminals import RAW, STAKE, Done, Order, client
 
 CLIENTS = (1, 8)
@@ -72,12 +69,10 @@ class Key(NamedTuple):
 def main(argv: Sequence[str]) -> int:
     options = _options(argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the server and its files go as well
-    with _Clients() as clients, _place(options.dir) as place, EmbeddedPostgres(place) as server, ExitStack() as stack:
-        dsn = server.conninfo()
-        migrate.init(dsn)
-        with psycopg.connect(dsn, autocommit=True) as conn:
-            conn.execute(RAW)
-            print(_durability(conn))
+    with _Clients() as clients, ground(options.dir) as stands, ExitStack() as stack:
+        dsn = stands.dsn
+        stands.admin.execute(RAW.encode())
+        print(stands.describe())
         with closing(Rounds(dsn)) as rounds:
             rounds.apply_property(HOUSE)
         url = stack.enter_context(service(dsn))
@@ -104,49 +99,6 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
 
 def _bars() -> str:
     return ", ".join(f"{bets} a post, {clients} client{'s' * (clients > 1)}: {bar}" for (bets, clients), bar in BARS.items())
-
-
-# -------------------------------------------------------------------------------------------------------------------- place
-
-
-@contextmanager
-def _place(given: Path | None) -> Iterator[Path]:
-    """A directory on a disk, for as long as the benchmark runs."""
-    candidates = [given] if given else [Path(tempfile.gettempdir()), Path("/var/tmp"), Path.cwd()]
-    for parent in candidates:
-        if parent.is_dir() and os.access(parent, os.W_OK) and _filesystem(parent) not in ("tmpfs", "ramfs"):
-            break
-    else:
-        sys.exit(f"no directory on a disk among {', '.join(map(str, candidates))}: name one with --dir")
-    with tempfile.TemporaryDirectory(prefix="roundledger-bench-", dir=parent) as place:
-        Path(place).chmod(0o711)  # as root the server is another user
-        yield Path(place)
-
-
-def _filesystem(path: Path) -> str:
-    """The type of the filesystem that holds `path`; empty where the system does not tell."""
-    try:
-        mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
-    except OSError:
-        return ""
-    holding = [(mount, type_) for _, mount, type_, *_ in mounts if path.resolve().is_relative_to(mount)]
-    return max(holding, key=lambda each: len(each[0]), default=("", ""))[1]
-
-
-def _durability(conn: psycopg.Connection[Any]) -> str:
-    """The settings under which a commit is one, asserted to be on."""
-    settings = {}
-    for name in ("fsync", "synchronous_commit", "full_page_writes", "wal_sync_method", "data_directory", "server_version"):
-        (settings[name],) = conn.execute(f"SHOW {name}").fetchone() or ("",)
-    for name in ("fsync", "synchronous_commit", "full_page_writes"):
-        assert settings[name] == "on", f"{name} is {settings[name]}"
-    filesystem = _filesystem(Path(settings["data_directory"]))
-    assert filesystem not in ("tmpfs", "ramfs"), settings["data_directory"]
-    durable = ", ".join(f"{name} {settings[name]}" for name in ("fsync", "synchronous_commit", "full_page_writes"))
-    return (
-        f"Postgres {settings['server_version']} on {filesystem or 'a disk'}, {durable}, {settings['wal_sync_method']}; "
-        f"{os.cpu_count()} processors for clients, service and server together, load {os.getloadavg()[0]:.1f} before"
-    )
 
 
 # -------------------------------------------------------------------------------------------------------------------- floor

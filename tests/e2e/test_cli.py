@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import subprocess
 import sys
 from datetime import timedelta
 from fractions import Fraction
@@ -23,7 +24,7 @@ from ledger.events import PayoutMade
 from ledger.money import format_plain
 from ledger.property import Table
 from ledger.store import log
-from tests.e2e.process import ROOT, printed, roundledger, to_nobody
+from tests.e2e.process import ROOT, environment, printed, roundledger, to_nobody
 from tests.support import DEMO, Terminal, accepted, house
 
 _ID = re.compile("[0-9a-f]{8}")
@@ -386,3 +387,27 @@ def test_a_database_that_refuses_is_told_without_a_traceback(played: tuple[str, 
         said = roundledger(*command, code=2, LEDGER_DSN=dsn).stderr
         assert said.startswith("error[LGR-0515]"), said
         assert "read-only" in said
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_b46_a_closed_stream_is_no_difference(played: tuple[str, Terminal], closed: str) -> None:
+    """As `cron` and the like may start it: the exit code is what there is."""
+    dsn, _ = played
+    for arguments, code in (("replay", 0), ("balances --json", 0), ("report tables", 0), ("rounds show 0000", 2)):
+        line = f'exec "{sys.executable}" -m cli {arguments} {closed}'
+        done = subprocess.run(
+            ["/bin/sh", "-c", line], env=environment(LEDGER_DSN=dsn), capture_output=True, text=True, check=False
+        )
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("arguments", ["replay", "balances --json", "balances --csv", "report tables", "--help"])
+def test_b46_a_full_disk_under_the_output_is_no_difference(played: tuple[str, Terminal], arguments: str) -> None:
+    dsn, _ = played
+    line = f'exec "{sys.executable}" -m cli {arguments} >/dev/full'
+    done = subprocess.run(["/bin/sh", "-c", line], env=environment(LEDGER_DSN=dsn), capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "error: what was to be printed cannot be written: No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -241,7 +241,7 @@ def test_b28_a_crash_between_two_payouts_pays_neither_and_then_each_once(floor: 
         conn.execute(_FALLS_AT_THE_SECOND_PAYOUT)
     outcome = floor.outcome("17")
     fell = floor.post([outcome])
-    assert (fell.status_code, fell.json()["code"], fell.json()["retryable"]) == (503, "LGR-0501", True)
+    assert (fell.status_code, fell.json()["code"], fell.json()["retryable"]) == (500, "LGR-0509", True)
     assert stored(dsn) == before
     floor.accepted(outcome)
     assert floor.items([outcome])[0]["status"] == "replayed"

@@ -316,8 +316,8 @@ class TestTheDatabaseAway:
             proxy.come_back()
             bet = floor.bet("red")
             tries = [floor.post([bet]) for _ in range(3)]
-            codes = [answer.status_code for answer in tries]
-            assert codes in ([200, 200, 200], [503, 200, 200], [200, 503, 200]), [answer.text for answer in tries]
+            assert [answer.status_code for answer in tries].count(503) <= 1, [answer.text for answer in tries]
+            assert tries[-1].status_code == 200
 
     def test_after_an_outage_it_is_back_within_seconds(self, cut: tuple[Floor, Proxy]) -> None:
         """However long it was: tries at the database do not become rarer and rarer."""

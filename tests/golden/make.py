@@ -18,7 +18,7 @@ from unittest import mock
 import msgspec
 import psycopg
 
-from ledger import __version__, application
+from ledger import __version__, houses
 from ledger.api import intake
 from ledger.application import Rounds
 from ledger.events import BetPlaced, BettingClosed, OutcomeRecorded, RoundOpened
@@ -158,7 +158,7 @@ def send(rounds: Rounds, post: Post) -> list[Verdict]:
 def write(dsn: str) -> dict[str, str]:
     """Plays the day into the empty ledger at `dsn`; file → text."""
     posts = play()
-    with mock.patch.object(application, "datetime", wraps=datetime) as clock, closing(Rounds(dsn)) as rounds:
+    with mock.patch.object(houses, "datetime", wraps=datetime) as clock, closing(Rounds(dsn)) as rounds:
         clock.now.return_value = BEGIN
         rounds.apply_property(HOUSE)
         for post in posts:

@@ -24,6 +24,11 @@ def examine(dsn: str, *options: str) -> Result:
     return CliRunner(env={"LEDGER_DSN": dsn}).invoke(doctor, arguments, standalone_mode=False)
 
 
+def said(result: Result) -> str:
+    """What was printed, however wide the terminal is."""
+    return " ".join(result.stdout.split())
+
+
 def everything(conn: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
     """What a trial could leave behind: rows and positions of the log, schemas, locks."""
     return [
@@ -58,9 +63,9 @@ def test_no_reader_skips_and_nothing_is_left_behind(dsn: str) -> None:
 def test_what_a_person_reads(dsn: str) -> None:
     result = examine(dsn)
     assert result.return_value == 0
-    assert "parts: sequence, default and functions are those of this release" in result.stdout
-    assert "reader: 0 missed, 0 twice, 0 out of order, 0 not stored" in result.stdout
-    assert "doctor tail: no reader skips" in result.stdout
+    assert "parts: sequence, default and functions are those of this release" in said(result)
+    assert "reader: 0 missed, 0 twice, 0 out of order, 0 not stored" in said(result)
+    assert "doctor tail: no reader skips" in said(result)
 
 
 _BLIND = """
@@ -81,13 +86,13 @@ def test_a_reader_that_skips_is_found_by_the_trial_itself(dsn: str) -> None:
         conn.execute(_BLIND)
     result = examine(dsn)
     assert result.return_value == 1
-    assert "the function ledger.horizon is not the one of this release" in result.stdout
-    assert "doctor tail: FAILED" in result.stdout
+    assert "the function ledger.horizon is not the one of this release" in said(result)
+    assert "doctor tail: FAILED" in said(result)
     assert try_tail(dsn, seconds=0.5).missed > 0
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "words"),
     [
         ("ALTER SEQUENCE ledger.positions CACHE 20", "has cache 20"),
         (
@@ -98,14 +103,14 @@ def test_a_reader_that_skips_is_found_by_the_trial_itself(dsn: str) -> None:
         ("DROP FUNCTION ledger.next_positions", "is not there"),
     ],
 )
-def test_parts_that_are_not_as_they_must_be_are_named(dsn: str, change: str, said: str) -> None:
+def test_parts_that_are_not_as_they_must_be_are_named(dsn: str, change: str, words: str) -> None:
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute(change.encode())
         (difference,) = trial.differences(conn)
-    assert said in difference
+    assert words in difference
     result = examine(dsn)
     assert result.return_value == 1
-    assert difference in " ".join(result.stdout.split())  # wrapped to the terminal's width
+    assert difference in said(result)
 
 
 def test_what_a_killed_trial_left_behind_is_dropped_by_the_next(dsn: str) -> None:

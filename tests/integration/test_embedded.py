@@ -386,6 +386,15 @@ def test_a_data_directory_that_is_a_file(tmp_path: Path) -> None:
     assert refusal(tmp_path / "file").code == "LGR-0514"
 
 
+@pytest.mark.parametrize("name", [b"new\nline", b"\xff\xfe"])
+def test_a_path_that_postgres_cannot_take_is_refused_at_once(tmp_path: Path, name: bytes) -> None:
+    begun = time.monotonic()
+    with pytest.raises(Refusal, match="LGR-0514"):
+        EmbeddedPostgres(tmp_path / os.fsdecode(name))
+    assert time.monotonic() - begun < 5
+    assert not (tmp_path / os.fsdecode(name)).exists()
+
+
 def test_a_data_directory_that_may_not_be_written(place: Path) -> None:
     if os.geteuid() == 0:
         homes.require_user()

@@ -11,7 +11,7 @@ import pytest
 from psycopg import conninfo
 
 from ledger.errors import Refusal
-from ledger.store import server
+from ledger.store import migrate, server
 
 SECRET = "k9-hunter2"
 
@@ -55,6 +55,18 @@ def test_a_service_file_is_followed(bare_dsn: str, monkeypatch: pytest.MonkeyPat
     with server.server() as found, psycopg.connect(found.dsn) as connection:
         assert found.origin == "PGSERVICE"
         assert connection.info.dbname == parts["dbname"]
+
+
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_text_is_utf_8_whatever_libpq_s_variables_say(bare_dsn: str, monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", encoding)
+    monkeypatch.setenv("LEDGER_DSN", bare_dsn)
+    migrate.init(server.named().dsn)  # type: ignore[union-attr]
+    with server.server() as found:
+        migrate.require_current(found.dsn)
+        with psycopg.connect(found.dsn) as connection:
+            assert connection.execute("SELECT %s || '孤丁'", ("ímpar ",)).fetchone() == ("ímpar 孤丁",)
+        assert "client_encoding" not in server.url(found.dsn)
 
 
 @pytest.mark.parametrize("name", ["PGUSER", "PGPORT", "PGPASSWORD", "PGSSLMODE", "PGAPPNAME"])

@@ -122,14 +122,15 @@ COMMENT ON COLUMN ledger.leases.holder IS 'Host and process that took it.';
 COMMENT ON COLUMN ledger.leases.taken_at IS 'When it was taken.';
 
 -- The append of a group: events, rejections and the tables' open rounds, in one transaction and one round trip. Returns the
--- events' positions in the order in which they were given; unique_violation where anything of it is there already, or where a
--- table is written under a lease that has passed on.
+-- events' positions in the order in which they were given; unique_violation where anything of it is there already, where a table
+-- is written under a lease that has passed on, or where a stream by which the group was decided has a later version than then.
 CREATE FUNCTION ledger.append(
     leased text[], epochs bigint[],
     streams uuid[], versions bigint[], topics text[], states bytea[], causes uuid[], counts smallint[], fingerprints bytea[],
     closed uuid[], opened_tables text[], opened_rounds uuid[],
     rejected uuid[], rejected_terminals text[], rejected_sequences bigint[], rejected_rounds uuid[],
-    rejected_fingerprints bytea[], refusals text[]
+    rejected_fingerprints bytea[], refusals text[],
+    premises uuid[], premised bigint[]
 ) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
     positions bigint[];
@@ -139,6 +140,11 @@ BEGIN
         WHERE l.epoch IS DISTINCT FROM e
     ) THEN
         RAISE unique_violation USING MESSAGE = 'a table of the group was taken over', CONSTRAINT = 'leases_pkey';
+    END IF;
+    IF EXISTS (
+        SELECT FROM unnest(premises, premised) AS given(s, v) JOIN ledger.events ON originator_id = s AND originator_version > v
+    ) THEN
+        RAISE unique_violation USING MESSAGE = 'what the group was decided by has changed', CONSTRAINT = 'events_pkey';
     END IF;
     IF EXISTS (SELECT FROM ledger.rejections WHERE event_id = ANY (causes)) THEN
         RAISE unique_violation USING MESSAGE = 'an event id of the group was rejected before', CONSTRAINT = 'rejections_pkey';

@@ -135,6 +135,15 @@ def test_a_row_too_many_is_only_in_the_live_table(day: str) -> None:
     assert str(difference) == "balances account=player/P-0, currency=MOP: the row is only in the live table"
 
 
+def test_a_projection_that_says_it_has_read_what_was_never_written_is_different(day: str) -> None:
+    """It would pass over every event up to there, and nobody would miss them."""
+    with connected(day) as conn:
+        conn.execute("UPDATE projection.positions SET position = position + 1000 WHERE name = 'tables'")
+    difference = replay(day).difference
+    assert difference is not None
+    assert (difference.table, difference.key, difference.column) == ("positions", {"name": "tables"}, "position")
+
+
 def test_the_difference_is_said_in_words(day: str) -> None:
     with connected(day) as conn:
         row = conn.execute(

@@ -109,7 +109,7 @@ def made_round(
             currency=currency,
             bets=len(bets),
             handle=str(sum(bet.stake for bet in bets if bet.fate != "push")),
-            prizes=str(sum(int(event.net_prize) for event in paid)),
+            prizes=str(sum(int(event.prize) for event in paid)),
             commission=str(sum(int(event.commission) for event in paid)),
             breakage=str(sum(int(event.breakage) for event in paid)),
             returned=str(sum(int(event.returned) for event in paid)),

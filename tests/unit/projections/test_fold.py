@@ -13,7 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledger.events import EVENTS, BetPlaced, DocumentRecorded, Event, OutcomeRecorded, PayoutMade, Recorded
+from ledger.events import (
+    EVENTS,
+    BetPlaced,
+    BettingClosed,
+    DocumentRecorded,
+    Event,
+    OutcomeRecorded,
+    PayoutMade,
+    Recorded,
+    RoundSettled,
+)
 from projections.fold import Contradiction, RoundRow, balances, keep_books, movements
 from tests.unit.projections.made import DOCUMENT, Bet, made_day, made_round, recorded
 
@@ -201,6 +211,12 @@ def settled() -> list[Recorded]:
         (PayoutMade, {"result": "lost"}, "a payout cannot be 'lost'"),
         (OutcomeRecorded, {"lost": ()}, "stakes of 300 were placed, 100 resolved"),
         (BetPlaced, {"stake": "101"}, "stakes of 301 were placed, 300 resolved"),
+        (RoundSettled, {"bets": 3}, "its total of bets is 3, that of its bets 2"),
+        (RoundSettled, {"handle": "301"}, "its total of handle is 301, that of its bets 300"),
+        (RoundSettled, {"prizes": "3501"}, "its total of prizes is 3501, that of its bets 3500"),
+        (RoundSettled, {"commission": "1"}, "its total of commission is 1"),
+        (RoundSettled, {"breakage": "1"}, "its total of breakage is 1"),
+        (RoundSettled, {"returned": "3500"}, "its total of returned is 3500, that of its bets 3600"),
     ],
 )
 def test_an_event_that_contradicts_is_named(
@@ -209,6 +225,13 @@ def test_an_event_that_contradicts_is_named(
     with pytest.raises(Contradiction, match=r"position \d+") as caught:
         keep_books(changed(settled, kind, **fields))
     assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [BetPlaced, BettingClosed, OutcomeRecorded, PayoutMade, RoundSettled])
+def test_nothing_follows_a_settlement(settled: list[Recorded], kind: type[Event]) -> None:
+    again = next(event for event in settled if isinstance(event.body, kind))
+    with pytest.raises(Contradiction, match=r"position 99 .*settled before"):
+        keep_books([*settled, msgspec.structs.replace(again, position=99)])
 
 
 def test_a_round_without_its_opening_is_a_contradiction(settled: list[Recorded]) -> None:
