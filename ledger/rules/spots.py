@@ -22,7 +22,6 @@ class Payoff:
     """
 
     __slots__ = (
-        "case",
         "cite",
         "com_den",
         "com_num",
@@ -44,7 +43,6 @@ class Payoff:
         regulation, chance = spot.regulation, spot.chance
         self.result = decision.result
         self.lost = decision.result == LOST
-        self.case = decision.case
         self.ground = decision.ground
         self.rank = rank
         """The place of the chance in the order of payment."""
@@ -57,10 +55,9 @@ class Payoff:
         self.com_num, self.com_den = self.commission.as_integer_ratio()
         ground = regulation.articles[decision.ground] if decision.ground else None
         own = chance.article_of(spot.selection)
-        if decision.result == WON and regulation.commission is not None:
-            self.cite = regulation.cite(own, chance.odds_article, ground, regulation.commission.article)
-        else:
-            self.cite = regulation.cite(own, chance.odds_article if decision.result == WON else None, ground)
+        won = decision.result == WON
+        fee = regulation.commission.article if won and regulation.commission else None
+        self.cite = regulation.cite(own, chance.odds_article if won else None, ground, fee)
 
     def __repr__(self) -> str:
         return f"<Payoff {self.result} {self.odds} {self.cite}>"
@@ -71,7 +68,9 @@ class Spot:
 
     __slots__ = ("_edge", "_winning", "chance", "numbers", "pays", "regulation", "selection", "text", "travelled")
 
-    def __init__(self, regulation: Regulation, chance: Chance, selection: str, numbers: tuple[int, ...]) -> None:
+    def __init__(
+        self, regulation: Regulation, chance: Chance, selection: str, numbers: tuple[int, ...], *, travelled: bool
+    ) -> None:
         self.regulation = regulation
         self.chance = chance
         self.selection = selection
@@ -79,7 +78,7 @@ class Spot:
         """Canonical bet notation."""
         self.numbers = numbers
         """The numbers that were selected, or that the chance lists; none where neither is so."""
-        self.travelled = False
+        self.travelled = travelled
         """Craps: the spot is where a come bet has gone, and cannot be bet."""
         self.pays: tuple[Payoff, ...] = ()
         """What each outcome pays, by `Outcome.slot`; for craps, for each phase (no point, then each point) in turn."""
@@ -136,8 +135,7 @@ def make_spots(regulation: Regulation) -> tuple[dict[str, Spot], dict[str, Spot]
     for chance in regulation.offered:
         for table, selections in ((spots, kernel.selections(chance).by_text), (in_play, kernel.travelled(chance))):
             for selection, numbers in selections.items():
-                spot = Spot(regulation, chance, selection, kernel.covered(chance, numbers))
-                spot.travelled = table is in_play
+                spot = Spot(regulation, chance, selection, kernel.covered(chance, numbers), travelled=table is in_play)
                 spot.pays = _payoffs(spot, ranks.get(chance.code, 0))
                 table[spot.text] = spot
     return spots, in_play

@@ -253,6 +253,12 @@ def test_commission_on_wins_or_contained_in_the_stake() -> None:
     assert (contained.prize, contained.commission, contained.net, contained.returned) == (20000, 500, 19500, 30000)
 
 
+def test_a_bet_that_stands_is_where_it_was_unless_it_has_moved() -> None:
+    placed = [*wagers(UNVERIFIED, "pass", "place:8", "come")]
+    settled = settle(UNVERIFIED, UNVERIFIED.outcome("6"), placed, state=State(5))
+    assert [each.payoff.moves_to for each in settled] == [None, None, "come:6"]
+
+
 def test_losers_first_then_the_paid_then_what_stands() -> None:
     settled = settle(UNVERIFIED, UNVERIFIED.outcome("5,4-4"), wagers(UNVERIFIED, "place:8", "pass", "any7", "hard:8", "field"))
     assert [(each.wager.key, each.result) for each in settled] == [

@@ -63,6 +63,7 @@ def test_content_is_canonical_json() -> None:
         assert json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":")) == law.content
         assert len(law.sha256) == 64
     assert len({law.sha256 for law in (*regulations(), UNVERIFIED)}) == 5
+    assert len({hash(law) for law in (*regulations(), UNVERIFIED)}) == 5
 
 
 @pytest.mark.parametrize(
