@@ -115,9 +115,8 @@ class Memory:
 
     def __init__(self, *, afresh: bool) -> None:
         digest = sha256(version("mutmut").encode())
-        tests = [
-            path.relative_to(ROOT).as_posix() for kind in ("*.py", "*.txt", "*.toml") for path in ROOT.glob(f"tests/**/{kind}")
-        ]
+        kinds = ("unit/rules/*.py", "unit/rules/*.txt", "oracle/*.py", "proofs/mutation/*.py")
+        tests = [path.relative_to(ROOT).as_posix() for kind in kinds for path in (ROOT / "tests").glob(kind)]
         for file in (*PROGRAM, *FILES, "ledger/errors.py", *sorted(tests)):
             digest.update(f"{file}\n".encode() + (ROOT / file).read_bytes())
         folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "round-ledger"

@@ -48,7 +48,7 @@ def entries(file: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("question", "answer"), [entry for file in FILES for entry in entries(file)])
 def test_what_is_said(question: str, answer: str) -> None:
-    assert said(question) == answer
+    assert said(question) == answer, "if that is meant: python -m tests.unit.rules.test_word_for_word"
 
 
 def said(question: str) -> str:
