@@ -500,6 +500,8 @@ def _is_conflict(error: Exception) -> bool:
 
 def _without_repeats(reports: Sequence[Report], waiting: list[int]) -> tuple[list[int], list[int]]:
     """Splits off reports whose event id comes a second time in the group; they are answered after the first is stored."""
+    if len({reports[n].event_id for n in waiting}) == len(waiting):
+        return waiting, []
     seen: set[UUID] = set()
     first: list[int] = []
     later: list[int] = []

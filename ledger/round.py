@@ -296,17 +296,20 @@ class Round:
         terms = self.terms
         wagers = [Wager(bet.id, regulation.spot(bet.spot), bet.stake) for bet in self.bets.values()]
         resolutions = settle(regulation, outcome, wagers, payable_unit=int(terms.payable_unit))
-        standing = [resolution.wager.spot.text for resolution in resolutions if resolution.result == "stands"]
-        if standing:
+        by_result: dict[str, list[Resolution]] = {"lost": [], "won": [], "push": [], "stands": []}
+        for resolution in resolutions:
+            by_result[resolution.payoff.result].append(resolution)
+        if by_result["stands"]:
+            standing = dict.fromkeys(resolution.wager.spot.text for resolution in by_result["stands"])
             raise Refusal(
                 "LGR-0409",
-                f"after this outcome the round has bets that neither won nor lost: {', '.join(dict.fromkeys(standing))}",
+                f"after this outcome the round has bets that neither won nor lost: {', '.join(standing)}",
                 field="outcome",
                 value=raw,
                 help="record all that the table showed until every bet is decided, as one outcome",
             )
-        lost = [resolution for resolution in resolutions if resolution.result == "lost"]
-        paid = [resolution for resolution in resolutions if resolution.result in ("won", "push")]
+        lost, won = by_result["lost"], by_result["won"]
+        paid = [resolution for resolution in resolutions if not resolution.payoff.lost] if by_result["push"] else won
         by = origin._asdict()
         self._happen(
             OutcomeRecorded(
@@ -315,7 +318,7 @@ class Round:
                 outcome=outcome.text,
                 shown=outcome.shown,
                 currency=terms.currency,
-                lost=tuple(self._lost(resolution) for resolution in lost),
+                lost=tuple([self._lost(resolution) for resolution in lost]),
             )
         )
         for resolution in paid:
@@ -325,11 +328,11 @@ class Round:
                 **by,
                 currency=terms.currency,
                 bets=len(resolutions),
-                handle=str(sum(r.wager.stake for r in resolutions if r.result != "push")),
-                prizes=str(sum(r.prize for r in paid)),
-                commission=str(sum(r.commission for r in paid)),
-                breakage=str(sum(r.breakage for r in paid)),
-                returned=str(sum(r.returned for r in paid)),
+                handle=str(sum([r.wager.stake for r in lost]) + sum([r.wager.stake for r in won])),
+                prizes=str(sum([r.prize for r in paid])),
+                commission=str(sum([r.commission for r in paid])),
+                breakage=str(sum([r.breakage for r in paid])),
+                returned=str(sum([r.returned for r in paid])),
             )
         )
 

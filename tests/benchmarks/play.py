@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -83,7 +82,7 @@ class Terminal:
             round=self.round,
             occurred_at=now,
             received_at=now,
-            fingerprint=hashlib.sha256(event_id.bytes).digest(),
+            fingerprint=event_id.bytes * 2,  # as long as a SHA-256, and another for every event
             body=body,
         )
 
