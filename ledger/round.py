@@ -294,7 +294,7 @@ class Round:
         self.verify_outcome()
         outcome = regulation.outcome(raw)
         terms = self.terms
-        wagers = [Wager(bet.id, regulation.spot(bet.spot), bet.stake) for bet in self.bets.values()]
+        wagers = [Wager(bet, regulation.spot(bet.spot), bet.stake) for bet in self.bets.values()]
         resolutions = settle(regulation, outcome, wagers, payable_unit=int(terms.payable_unit))
         by_result: dict[str, list[Resolution]] = {"lost": [], "won": [], "push": [], "stands": []}
         for resolution in resolutions:
@@ -336,19 +336,16 @@ class Round:
             )
         )
 
-    def _bet(self, resolution: Resolution) -> Bet:
-        return self.bets[cast(UUID, resolution.wager.key)]
-
     def _lost(self, resolution: Resolution) -> LostBet:
-        bet = self._bet(resolution)
-        spot = resolution.wager.spot
+        key, spot, _ = resolution.wager
+        bet = cast(Bet, key)
         return LostBet(
             bet=bet.id, player=bet.player, spot=spot.text, stake=str(bet.stake), edge=str(spot.edge), article=resolution.cite
         )
 
     def _paid(self, resolution: Resolution, currency: str) -> dict[str, Any]:
-        bet = self._bet(resolution)
-        spot = resolution.wager.spot
+        key, spot, _ = resolution.wager
+        bet = cast(Bet, key)
         return {
             "bet": bet.id,
             "player": bet.player,
