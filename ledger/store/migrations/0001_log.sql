@@ -135,14 +135,16 @@ CREATE FUNCTION ledger.append(
 DECLARE
     positions bigint[];
 BEGIN
+    -- A subquery for its value is looked up by its key, row by row, whatever the planner believes of the tables' sizes.
     IF EXISTS (
-        SELECT FROM unnest(leased, epochs) AS given(t, e) LEFT JOIN ledger.leases AS l ON l.table_id = t
-        WHERE l.epoch IS DISTINCT FROM e
+        SELECT FROM unnest(leased, epochs) AS given(t, e)
+        WHERE (SELECT epoch FROM ledger.leases WHERE table_id = t) IS DISTINCT FROM e
     ) THEN
         RAISE unique_violation USING MESSAGE = 'a table of the group was taken over', CONSTRAINT = 'leases_pkey';
     END IF;
     IF EXISTS (
-        SELECT FROM unnest(premises, premised) AS given(s, v) JOIN ledger.events ON originator_id = s AND originator_version > v
+        SELECT FROM unnest(premises, premised) AS given(s, v)
+        WHERE (SELECT true FROM ledger.events WHERE originator_id = s AND originator_version = v + 1)
     ) THEN
         RAISE unique_violation USING MESSAGE = 'what the group was decided by has changed', CONSTRAINT = 'events_pkey';
     END IF;
