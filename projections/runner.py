@@ -32,9 +32,10 @@ BATCH = 5000
 
 _POLL = 0.05
 _POLL_IDLE = 0.4
-_REST = 0.01
-"""Seconds after a batch before the next: a stream of bets makes batches then that are worth their transactions, and leaves the
-processor to the writer. What comes after a pause is folded at once."""
+_REST, _REST_AN_EVENT, _REST_LONGEST = 0.01, 0.0001, 0.05
+"""Seconds after a batch before the next, and for each event that a projection passed in it: a stream of bets makes batches then that
+are worth their transactions, and the more there is to write, the more of the processor the writer has. What comes after a pause is
+folded at once."""
 _RETRY = 0.2
 _RETRY_LONGEST = 5.0
 _LOCK_TIMEOUT = "5s"
@@ -295,9 +296,9 @@ class Runner:
             upto = tail.final(conn)
             if upto > reached:
                 # Who passes less than it may has come to the end: nobody asks a second time after a handful of bets.
-                while not self._stopping.is_set() and catch_up(conn, self._schema, BATCH, upto=upto) >= BATCH:
+                while (passed := catch_up(conn, self._schema, BATCH, upto=upto)) >= BATCH and not self._stopping.is_set():
                     pass
                 reached, wait = upto, self._poll
-                self._stopping.wait(_REST)
+                self._stopping.wait(min(_REST + passed * _REST_AN_EVENT, _REST_LONGEST))
             self._awake.wait(wait)
             wait = min(wait * 2, max(self._poll, _POLL_IDLE))
