@@ -275,7 +275,15 @@ class Rounds(Application[UUID]):
             return self._try(report, group)
 
     def _try(self, report: Report, group: _Group) -> Round:
-        origin = Origin(report.event_id, report.terminal, report.sequence, report.occurred_at, report.received_at)
+        origin = Origin(
+            report.event_id,
+            report.terminal,
+            report.sequence,
+            report.occurred_at,
+            report.received_at,
+            report.epoch,
+            report.by,
+        )
         body = report.body
         if isinstance(body, Malformed):
             raise body.refusal

@@ -12,12 +12,34 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated, Literal
-from uuid import UUID
+from uuid import UUID, uuid5
 
 import msgspec
 
 from ledger.errors import Refusal
-from ledger.events import BetPlaced, BettingClosed, Event, OutcomeRecorded, RoundOpened
+from ledger.events import (
+    BetChanged,
+    BetPlaced,
+    BettingClosed,
+    BettingReopened,
+    BetVoided,
+    BetWithdrawn,
+    ChipsRestored,
+    CorrectionApproved,
+    CorrectionDeclined,
+    CorrectionProposed,
+    Event,
+    LateBetRecorded,
+    OutcomeRecorded,
+    RoundHeld,
+    RoundOpened,
+    RoundReleased,
+    RoundVoided,
+    ShooterChanged,
+    StaffSignedOff,
+    StaffSignedOn,
+    ThrowRecorded,
+)
 
 Ref = Annotated[
     str,
@@ -33,8 +55,36 @@ Ref = Annotated[
 reads one as a formula."""
 
 
-class OpenRound(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The table begins a round; its id is the report's `round`."""
+Note = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[^\x00-\x1f\x7f-\x9f]*$(?!\n)",
+        min_length=1,
+        max_length=500,
+        description="One line in words; no person's name.",
+    ),
+]
+_SPOT = msgspec.Meta(min_length=1, max_length=200, description="Bet notation.", examples=["straight:17", "total:9"])
+_AMOUNT = msgspec.Meta(
+    description='Minor units of `currency` as ASCII digits, 1 to 10^15: MOP 100.00 is "10000".',
+    examples=["10000"],
+)
+_OUTCOME = msgspec.Meta(min_length=1, max_length=400, examples=["17", "2-2-2", "63", "6-2,void,5-3"])
+Text = Annotated[str, _SPOT]
+Amount = Annotated[str, _AMOUNT]
+Currency = Annotated[str, msgspec.Meta(description="ISO 4217 code.", examples=["MOP"])]
+Seat = Annotated[int, msgspec.Meta(ge=0, le=999)]
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The data of a report: strict, each field as the terminal knows it."""
+
+
+# A round as it should go.
+
+
+class OpenRound(Said, frozen=True, kw_only=True):
+    """The table begins a round; its id is the report's `round`. Who works at the table is known by who signed on to it."""
 
     table: Ref
     game: Ref
@@ -43,34 +93,171 @@ class OpenRound(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     supervisor: Ref | None = None
 
 
-class PlaceBet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class PlaceBet(Said, frozen=True, kw_only=True):
     """One stake on one chance and selection."""
 
     player: Ref
-    spot: Annotated[
-        str, msgspec.Meta(min_length=1, max_length=200, description="Bet notation.", examples=["straight:17", "total:9"])
-    ]
-    stake: Annotated[
-        str,
-        msgspec.Meta(
-            description='Minor units of `currency` as ASCII digits, 1 to 10^15: MOP 100.00 is "10000".',
-            examples=["10000"],
-        ),
-    ]
-    currency: Annotated[str, msgspec.Meta(description="ISO 4217 code.", examples=["MOP"])]
-    seat: Annotated[int, msgspec.Meta(ge=0, le=999)] | None = None
+    spot: Text
+    stake: Amount
+    currency: Currency
+    seat: Seat | None = None
     chip: Ref | None = None
 
 
-class CloseBetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class WithdrawBet(Said, frozen=True, kw_only=True):
+    """A player takes a bet back while betting is open."""
+
+    bet: UUID
+
+
+class ChangeBet(Said, frozen=True, kw_only=True):
+    """A player moves, raises or lowers a bet while betting is open."""
+
+    bet: UUID
+    spot: Text | None = None
+    stake: Amount | None = None
+
+
+class CloseBetting(Said, frozen=True, kw_only=True):
     """No more bets."""
 
 
-class RecordOutcome(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the table showed, as the game writes it: `17` (roulette), `2-2-2` (cussec), the count of buttons (fantan), all throws
-    of the round (craps)."""
+class ReopenBetting(Said, frozen=True, kw_only=True):
+    """Craps: bets are taken again, between two throws."""
 
-    outcome: Annotated[str, msgspec.Meta(min_length=1, max_length=64, examples=["17", "2-2-2", "63", "6,8,6", "3-3,5-3"])]
+
+class ChangeShooter(Said, frozen=True, kw_only=True):
+    """Craps: who throws from now on."""
+
+    shooter: Ref
+
+
+class RecordOutcome(Said, frozen=True, kw_only=True):
+    """What the table showed, as the game writes it: `17` (roulette), `2-2-2` (cussec), the count of buttons (fantan)."""
+
+    outcome: Annotated[str, msgspec.Meta(min_length=1, max_length=64, examples=["17", "2-2-2", "63"])]
+
+
+class RecordThrow(Said, frozen=True, kw_only=True):
+    """Craps: one throw, both faces; or a void one, with the code of the void clause."""
+
+    dice: Annotated[str, msgspec.Meta(min_length=1, max_length=16, examples=["6-2"])] | None = None
+    void: Ref | None = None
+    successor: UUID | None = None
+    """The id of the next round, where the throw decides the line and bets of the unverified table outlive it."""
+
+
+# What comes between.
+
+
+class VoidRound(Said, frozen=True, kw_only=True):
+    """The launch or the shake has no result, by the clause of the regulation that `reason` names."""
+
+    reason: Ref
+    successor: UUID | None = None
+    """Where the stakes are carried: the id of the round that takes them over."""
+    note: Note | None = None
+
+
+class VoidBet(Said, frozen=True, kw_only=True):
+    """A supervisor declares one bet void before betting closes."""
+
+    bet: UUID
+    reason: Ref
+    note: Note | None = None
+
+
+class RecordLateBet(Said, frozen=True, kw_only=True):
+    """Chips were placed after betting closed, and given back."""
+
+    player: Ref
+    spot: Text
+    stake: Amount
+    currency: Currency
+    seat: Seat | None = None
+    note: Note | None = None
+
+
+class RestoreChips(Said, frozen=True, kw_only=True):
+    """Winning chips that were disarranged were put back."""
+
+    restored_by: Ref
+    source: Literal["ledger", "surveillance", "players"]
+    bets: Annotated[tuple[UUID, ...], msgspec.Meta(max_length=1000)] = ()
+    note: Note | None = None
+
+
+class HoldRound(Said, frozen=True, kw_only=True):
+    """The round, or one bet of it, is held for review. The hold's id is the report's event id."""
+
+    reason: Ref
+    bet: UUID | None = None
+    note: Note | None = None
+
+
+class ReleaseRound(Said, frozen=True, kw_only=True):
+    """The review of a hold has come to its finding."""
+
+    hold: UUID
+    finding: Literal["stands", "corrected"]
+    correction: UUID | None = None
+    note: Note | None = None
+
+
+# What is put right afterwards.
+
+
+class ProposeCorrection(Said, frozen=True, kw_only=True):
+    """Somebody asks for a correction, whose id is the report's event id. Which fields it has depends on `kind`:
+
+    `outcome`: outcome, for craps all throws with commas between. `bet`: bet, and what of player, spot and stake was wrong.
+    `bet_void` and `late_bet`: bet. `return`: none. `mispay`: bet, direction, amount. `ex_gratia`: player, amount, and spot and
+    stake of the chips.
+    """
+
+    kind: Literal["outcome", "bet", "bet_void", "late_bet", "return", "mispay", "ex_gratia"]
+    reason: Ref
+    note: Note | None = None
+    hold: UUID | None = None
+    bet: UUID | None = None
+    outcome: Annotated[str, _OUTCOME] | None = None
+    player: Ref | None = None
+    spot: Text | None = None
+    stake: Amount | None = None
+    amount: Amount | None = None
+    direction: Literal["to_player", "from_player"] | None = None
+
+
+class ApproveCorrection(Said, frozen=True, kw_only=True):
+    """Another person than the author approves a correction."""
+
+    correction: UUID
+
+
+class DeclineCorrection(Said, frozen=True, kw_only=True):
+    """Another person declines a correction, or its author withdraws it."""
+
+    correction: UUID
+    note: Note | None = None
+
+
+# Who works at a table. These are about a table and not a round: the report's `round` is `table_stream(table)`.
+
+
+class SignOn(Said, frozen=True, kw_only=True):
+    """A person begins to work at the table; whoever had the role there is relieved."""
+
+    table: Ref
+    person: Ref
+    role: Literal["dealer", "supervisor"]
+
+
+class SignOff(Said, frozen=True, kw_only=True):
+    """A person leaves the table."""
+
+    table: Ref
+    person: Ref
+    role: Literal["dealer", "supervisor"]
 
 
 class Malformed(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +266,29 @@ class Malformed(msgspec.Struct, frozen=True, kw_only=True):
     refusal: Refusal
 
 
-Body = OpenRound | PlaceBet | CloseBetting | RecordOutcome | Malformed
+Data = (
+    OpenRound
+    | PlaceBet
+    | WithdrawBet
+    | ChangeBet
+    | CloseBetting
+    | ReopenBetting
+    | ChangeShooter
+    | RecordOutcome
+    | RecordThrow
+    | VoidRound
+    | VoidBet
+    | RecordLateBet
+    | RestoreChips
+    | HoldRound
+    | ReleaseRound
+    | ProposeCorrection
+    | ApproveCorrection
+    | DeclineCorrection
+    | SignOn
+    | SignOff
+)
+Body = Data | Malformed
 """What a report says."""
 
 
@@ -88,13 +297,37 @@ def type_of(event: type[Event]) -> str:
     return f"roundledger.{event.TOPIC}"
 
 
-TYPES: dict[str, type[OpenRound | PlaceBet | CloseBetting | RecordOutcome]] = {
+TYPES: dict[str, type[Data]] = {
     type_of(RoundOpened): OpenRound,
     type_of(BetPlaced): PlaceBet,
+    type_of(BetWithdrawn): WithdrawBet,
+    type_of(BetChanged): ChangeBet,
     type_of(BettingClosed): CloseBetting,
+    type_of(BettingReopened): ReopenBetting,
+    type_of(ShooterChanged): ChangeShooter,
     type_of(OutcomeRecorded): RecordOutcome,
+    type_of(ThrowRecorded): RecordThrow,
+    type_of(RoundVoided): VoidRound,
+    type_of(BetVoided): VoidBet,
+    type_of(LateBetRecorded): RecordLateBet,
+    type_of(ChipsRestored): RestoreChips,
+    type_of(RoundHeld): HoldRound,
+    type_of(RoundReleased): ReleaseRound,
+    type_of(CorrectionProposed): ProposeCorrection,
+    type_of(CorrectionApproved): ApproveCorrection,
+    type_of(CorrectionDeclined): DeclineCorrection,
+    type_of(StaffSignedOn): SignOn,
+    type_of(StaffSignedOff): SignOff,
 }
 """CloudEvents `type` → what its `data` must be."""
+
+_TABLES = UUID("0b8f2f0e-8c53-5d0c-9b1e-6a4b0c7f53d2")
+"""Namespace of the streams of tables; any fixed value does."""
+
+
+def table_stream(table: str) -> UUID:
+    """The stream of what concerns a table and no round of it."""
+    return uuid5(_TABLES, table)
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,6 +345,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """By this service's clock, in UTC."""
     sequence: int | None = None
     """The terminal's own number of the event, where it numbers them."""
+    epoch: int | None = None
+    """The terminal's count of its own restarts, where it keeps one; its numbers begin anew with each."""
+    by: str | None = None
+    """The person who reported it, where one has proved to be the one."""
     fingerprint: bytes
     """SHA-256 of the event's canonical form: the same for another key order or spacing, another for any other content."""
     body: Body

@@ -54,6 +54,9 @@ class Origin(NamedTuple):
     sequence: int | None
     occurred_at: datetime
     received_at: datetime
+    epoch: int | None = None
+    by: str | None = None
+    flags: tuple[str, ...] = ()
 
 
 class Terms(NamedTuple):
@@ -236,6 +239,9 @@ class Round:
                 sequence=origin.sequence,
                 occurred_at=origin.occurred_at,
                 received_at=origin.received_at,
+                epoch=origin.epoch,
+                by=origin.by,
+                flags=origin.flags,
                 bet=bet,
                 player=player,
                 seat=seat,

@@ -1,40 +1,14 @@
-"""The events of the log: what happened, in plain fields, readable for ever.
-
-Each class is the payload of one stored event; its `TOPIC` is the stable, versioned name under which it is stored, whatever this
-module is called. Payloads are flat JSON that a database administrator reads with `convert_from(state, 'UTF8')::jsonb`. They say
-all that a reader needs, amounts included: no projection ever asks the rules.
-
-Amounts are strings of integer minor units of `currency` ("10000" is MOP 100.00); exact figures and odds are fractions as text
-("35", "1/3"). Times are UTC.
-
-To come with the life of a round, under their own topics: RoundVoided, ThrowRecorded, BettingReopened, ShooterChanged, BetVoided,
-LateBetRecorded, ChipsRestored, OutcomeCorrected, PayoutReversed, RoundHeld, RoundReleased.
-"""
+"""A round as it should go: opened, bet on, closed, decided, paid."""
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date
 from typing import ClassVar
 from uuid import UUID
 
 import msgspec
 
-
-class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What every event carries: who reported it, under which id, and when."""
-
-    TOPIC: ClassVar[str] = ""
-
-    cause: UUID
-    """The terminal's event id (CloudEvents `id`) that brought this event about."""
-    terminal: str
-    """Id of the terminal, from the CloudEvents `source`."""
-    sequence: int | None = None
-    """The terminal's own number of the event, where it numbers them."""
-    occurred_at: datetime
-    """When it happened, by the terminal's clock: data, never an order."""
-    received_at: datetime
-    """When the service received it."""
+from ledger.events.body import Body
 
 
 class RoundOpened(Body, frozen=True, kw_only=True, omit_defaults=True):
@@ -71,7 +45,7 @@ class RoundOpened(Body, frozen=True, kw_only=True, omit_defaults=True):
     supervisor: str | None = None
     """An opaque reference, where the terminal gave one."""
     limits: str | None = None
-    """The version of the table's limits; none are enforced yet."""
+    """The table's limits in force, in words; they stand in the property's configuration, which the round names."""
 
 
 class BetPlaced(Body, frozen=True, kw_only=True, omit_defaults=True):
@@ -95,12 +69,71 @@ class BetPlaced(Body, frozen=True, kw_only=True, omit_defaults=True):
     """That of the round."""
     chip: str = "cash"
     """Kind of chip, as the terminal named it; `cash` where it did not."""
+    late: bool = False
+    """Received after betting closed, though by the terminal's numbers it was placed before."""
+
+
+class BetWithdrawn(Body, frozen=True, kw_only=True, omit_defaults=True):
+    """A player took a bet back while betting was open; the stake went back."""
+
+    TOPIC: ClassVar[str] = "BetWithdrawn.v1"
+
+    bet: UUID
+    """The bet's id; it stands no more."""
+    player: str
+    """As in BetPlaced."""
+    spot: str
+    """As it stood."""
+    stake: str
+    """Minor units; they went back to the player."""
+    currency: str
+    """That of the round."""
+
+
+class BetChanged(Body, frozen=True, kw_only=True, omit_defaults=True):
+    """A player moved, raised or lowered a bet while betting was open; the difference of the stakes moved."""
+
+    TOPIC: ClassVar[str] = "BetChanged.v1"
+
+    bet: UUID
+    """The bet's id, which it keeps."""
+    player: str
+    """As in BetPlaced."""
+    was_spot: str
+    """As it stood."""
+    was_stake: str
+    """As it stood, minor units."""
+    spot: str
+    """As it stands now, in canonical form."""
+    numbers: tuple[int, ...] = ()
+    """The numbers that the spot covers, where the game has numbers."""
+    stake: str
+    """As it stands now, minor units."""
+    currency: str
+    """That of the round."""
 
 
 class BettingClosed(Body, frozen=True, kw_only=True, omit_defaults=True):
     """No more bets: the bell."""
 
     TOPIC: ClassVar[str] = "BettingClosed.v1"
+
+
+class BettingReopened(Body, frozen=True, kw_only=True, omit_defaults=True):
+    """Craps: bets are taken again, between two throws."""
+
+    TOPIC: ClassVar[str] = "BettingReopened.v1"
+
+
+class ShooterChanged(Body, frozen=True, kw_only=True, omit_defaults=True):
+    """Craps: who throws from now on. No money moves."""
+
+    TOPIC: ClassVar[str] = "ShooterChanged.v1"
+
+    shooter: str
+    """The player's reference."""
+    was: str | None = None
+    """Who threw until now, where that was known."""
 
 
 class LostBet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -135,6 +168,46 @@ class OutcomeRecorded(Body, frozen=True, kw_only=True, omit_defaults=True):
     """That of the round."""
     lost: tuple[LostBet, ...] = ()
     """The bets that lost, in the order in which they were placed."""
+
+
+class MovedBet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A bet that stands on another spot after a throw: a bet on the come line has its number."""
+
+    bet: UUID
+    """The bet's id."""
+    was: str
+    """The spot before the throw."""
+    spot: str
+    """The spot after it."""
+
+
+class ThrowRecorded(Body, frozen=True, kw_only=True, omit_defaults=True):
+    """Craps: one throw, with the bets that lost by it. PayoutMade follows for winners, RoundSettled where the line is decided."""
+
+    TOPIC: ClassVar[str] = "ThrowRecorded.v1"
+
+    throw: int
+    """The throw's number in the round, from 1, void ones counted."""
+    raw: str
+    """As the terminal wrote it."""
+    outcome: str
+    """Both faces, the lower first (`2-6`), or `void`."""
+    shown: str
+    """What follows from it, in words."""
+    void: str | None = None
+    """Code of the regulation's void clause, where the throw is void: it changes nothing."""
+    article: str | None = None
+    """Order and article of that clause."""
+    point: int = 0
+    """The point after the throw; 0 where there is none."""
+    decided: bool = False
+    """Whether the throw decided the line, and so ended the round."""
+    currency: str
+    """That of the round."""
+    lost: tuple[LostBet, ...] = ()
+    """The bets that lost by it, in the order in which they were placed."""
+    moved: tuple[MovedBet, ...] = ()
+    """The bets that stand on another spot after it."""
 
 
 class PayoutMade(Body, frozen=True, kw_only=True, omit_defaults=True):
@@ -196,43 +269,7 @@ class RoundSettled(Body, frozen=True, kw_only=True, omit_defaults=True):
     """Sum of `breakage` over the payouts."""
     returned: str
     """Sum of `returned` over the payouts."""
-
-
-class DocumentRecorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The canonical content of a regulation or of a property's configuration, logged once per content before its first use."""
-
-    TOPIC: ClassVar[str] = "DocumentRecorded.v1"
-
-    kind: str
-    """`regulation` or `property`."""
-    name: str
-    """Order number of the regulation, or id of the property."""
-    sha256: str
-    """Of `content` in UTF-8, hex."""
-    content: str
-    """The canonical text, JSON."""
-    recorded_at: datetime
-    """When it was logged, by the service's clock."""
-
-
-Event = RoundOpened | BetPlaced | BettingClosed | OutcomeRecorded | PayoutMade | RoundSettled | DocumentRecorded
-"""Any payload of the log."""
-
-EVENTS: tuple[type[Event], ...] = (
-    RoundOpened,
-    BetPlaced,
-    BettingClosed,
-    OutcomeRecorded,
-    PayoutMade,
-    RoundSettled,
-    DocumentRecorded,
-)
-
-
-class Recorded(msgspec.Struct, frozen=True):
-    """An event with its place: `position` in the store's one order, `version` within its stream (a round's id)."""
-
-    position: int
-    stream: UUID
-    version: int
-    body: Event
+    carried: str = "0"
+    """Craps: the stakes of bets that outlive the round, which its successor has, minor units."""
+    successor: UUID | None = None
+    """Craps: the round that has them, where there are any."""

@@ -1,0 +1,32 @@
+"""What every event carries."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+from uuid import UUID
+
+import msgspec
+
+
+class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What every event carries: who reported it, under which id, and when."""
+
+    TOPIC: ClassVar[str] = ""
+
+    cause: UUID
+    """The terminal's event id (CloudEvents `id`) that brought this event about."""
+    terminal: str
+    """Id of the terminal, from the CloudEvents `source`."""
+    sequence: int | None = None
+    """The terminal's own number of the event, where it numbers them."""
+    occurred_at: datetime
+    """When it happened, by the terminal's clock: data, never an order."""
+    received_at: datetime
+    """When the service received it."""
+    epoch: int | None = None
+    """The terminal's count of its own restarts, where it keeps one: its numbers begin anew with each."""
+    by: str | None = None
+    """The person who reported it, where one has proved to be the one; an opaque reference."""
+    flags: tuple[str, ...] = ()
+    """What is odd about the report and did not stop it: `clock_skew` (its clock is further off than the house tolerates)."""

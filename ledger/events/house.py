@@ -1,0 +1,53 @@
+"""What is true of the house: its documents, and who works at its tables."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+import msgspec
+
+from ledger.events.body import Body
+
+
+class StaffSignedOn(Body, frozen=True, kw_only=True, omit_defaults=True):
+    """A person begins to work at a table. In the table's own stream; rounds that open from now on name the person."""
+
+    TOPIC: ClassVar[str] = "StaffSignedOn.v1"
+
+    table: str
+    """Id of the table."""
+    person: str
+    """An opaque reference."""
+    role: str
+    """`dealer` or `supervisor`."""
+
+
+class StaffSignedOff(Body, frozen=True, kw_only=True, omit_defaults=True):
+    """A person leaves a table, or is relieved by the next who signs on."""
+
+    TOPIC: ClassVar[str] = "StaffSignedOff.v1"
+
+    table: str
+    """Id of the table."""
+    person: str
+    """An opaque reference."""
+    role: str
+    """`dealer` or `supervisor`."""
+
+
+class DocumentRecorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The canonical content of a regulation or of a property's configuration, logged once per content before its first use."""
+
+    TOPIC: ClassVar[str] = "DocumentRecorded.v1"
+
+    kind: str
+    """`regulation` or `property`."""
+    name: str
+    """Order number of the regulation, or id of the property."""
+    sha256: str
+    """Of `content` in UTF-8, hex."""
+    content: str
+    """The canonical text, JSON."""
+    recorded_at: datetime
+    """When it was logged, by the service's clock."""
