@@ -23,6 +23,7 @@ from ledger.events import Event, Recorded
 from ledger.store import codec, log
 from ledger.store.pause import collector_paused
 from ledger.store.server import UNFIT
+from ledger.store.wake import Listener
 from projections.tables import PROJECTIONS, Projection
 
 Connection = psycopg.Connection[Any]
@@ -33,9 +34,9 @@ BATCH = 5000
 _POLL = 0.05
 _POLL_IDLE = 0.4
 _REST, _REST_AN_EVENT, _REST_LONGEST = 0.01, 0.0001, 0.05
-"""Seconds after a batch before the next, and for each event that a projection passed in it: a stream of bets makes batches then that
-are worth their transactions, and the more there is to write, the more of the processor the writer has. What comes after a pause is
-folded at once."""
+"""Seconds after a batch before the next, and for each event that a projection passed in it: a stream of bets makes batches then
+that are worth their transactions, and the more there is to write, the more of the processor the writer has. What comes after a
+pause is folded at once."""
 _RETRY = 0.2
 _RETRY_LONGEST = 5.0
 _LOCK_TIMEOUT = "5s"
@@ -236,8 +237,9 @@ def _stop(conn: Connection, projection: Projection, schema: str, error: Exceptio
 class Runner:
     """Follows the log in a thread of its own, until stopped; survives a database that goes away and comes back.
 
-    `with Runner(dsn): …`, or `start()` and `stop()`. Polls, so nothing depends on a notification that may be lost; `wake()`
-    spares a writer of the same process the wait. A start lets stopped projections try once more: it comes after a repair.
+    `with Runner(dsn): …`, or `start()` and `stop()`. Woken by the appends of any process, and polls, so that nothing depends on a
+    wake-up that may be lost; `wake()` is the short way for a writer of the same process. A start lets stopped projections try
+    once more: it comes after a repair.
     """
 
     def __init__(self, dsn: str, *, schema: str = "projection", poll: float = _POLL) -> None:
@@ -274,6 +276,10 @@ class Runner:
 
     def run(self) -> None:
         """The loop itself, for a process that does nothing else; returns after `stop`."""
+        with Listener(self._dsn, self.wake):
+            self._run()
+
+    def _run(self) -> None:
         resumed, pause = False, _RETRY
         while not self._stopping.is_set():
             try:
@@ -291,8 +297,10 @@ class Runner:
 
     def _tail(self, conn: Connection) -> None:
         tail, reached, wait = log.Tail(), 0, self._poll
-        while not self._stopping.is_set():
+        while True:
             self._awake.clear()
+            if self._stopping.is_set():
+                return
             upto = tail.final(conn)
             if upto > reached:
                 # Who passes less than it may has come to the end: nobody asks a second time after a handful of bets.

@@ -38,6 +38,7 @@ from ledger.store import codec, log, session, waits
 from ledger.store.pause import collector_paused
 from ledger.store.session import Session
 from ledger.store.subscription import LogSubscription
+from ledger.store.wake import Bell
 
 SCHEMA = "ledger"
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
@@ -105,10 +106,13 @@ class LedgerDatastore(PostgresDatastore):
             name="ledger",
         )
         self.appends = Session(waits.patient(conninfo), _STATEMENTS, waits.bound, "roundledger append")
+        self.bell = Bell(waits.patient(conninfo))
+        self.conninfo = conninfo
 
     def close(self) -> None:
         """Closes all its connections."""
         self.appends.close()
+        self.bell.close()
         super().close()
 
     @contextmanager
@@ -201,7 +205,21 @@ class LedgerRecorder(PostgresApplicationRecorder):
         caller to find out by the receipts.
         """
         if len(stored_events) == len(claims) == len(leases) == 1 and not rejections and occupancy == ((), ()):
-            return self._insert_one(stored_events[0], claims[0], *next(iter(leases.items())))
+            positions = self._insert_one(stored_events[0], claims[0], *next(iter(leases.items())))
+        else:
+            positions = self._insert_many(stored_events, claims, rejections, occupancy, leases, premises)
+        cast(LedgerDatastore, self.datastore).bell.ring()
+        return positions
+
+    def _insert_many(
+        self,
+        stored_events: Sequence[StoredEvent],
+        claims: Mapping[int, Claim],
+        rejections: Sequence[Rejection],
+        occupancy: Occupancy,
+        leases: Mapping[str, int],
+        premises: Mapping[UUID, int],
+    ) -> list[int]:
         held = [claims.get(n) for n in range(len(stored_events))]
         stored = self._call(
             _APPEND,
@@ -353,7 +371,7 @@ class LedgerRecorder(PostgresApplicationRecorder):
         return row[0]  # type: ignore[no-any-return]  # a bigint or null
 
     def subscribe(self, gt: int | None = None, topics: Sequence[str] = ()) -> Subscription[ApplicationRecorder]:
-        """The library's subscription after position `gt`, by polling."""
+        """The library's subscription after position `gt`."""
         return LogSubscription(self, gt, topics)
 
 

@@ -75,8 +75,8 @@ def test_b31_a_reader_waits_for_the_one_that_commits_late(floor: Floor, dsn: str
 # B32
 
 
-def test_b32_a_round_of_600_bets_and_no_notification_at_all(floor: Floor, dsn: str) -> None:
-    """B32: an outcome of far more than 8,000 bytes is stored; nobody is notified, so no payload can be too long."""
+def test_b32_a_round_of_600_bets_and_wake_ups_that_say_nothing(floor: Floor, dsn: str) -> None:
+    """B32: an outcome of far more than 8,000 bytes is stored; a wake-up has no payload, so none can be too long."""
     opening = floor.open()
     bets = [floor.bet("red", player=f"P-{n}-{'x' * 50}") for n in range(600)]
     with psycopg.connect(dsn, autocommit=True) as listener:
@@ -85,7 +85,8 @@ def test_b32_a_round_of_600_bets_and_no_notification_at_all(floor: Floor, dsn: s
             listener.execute(f"LISTEN {channel}".encode())
         floor.accepted(opening, *bets, floor.close())
         (settled,) = floor.accepted(floor.outcome("17"))
-        assert list(listener.notifies(timeout=0.3)) == []
+        heard = {(notify.channel, notify.payload) for notify in listener.notifies(timeout=0.5)}
+        assert heard == {("ledger", "")}
         (longest,) = listener.execute("SELECT max(length(state)) FROM ledger.events").fetchone() or (0,)
     assert longest > 8_000
     assert reached(floor, settled["positions"][-1], within=10)
@@ -94,25 +95,66 @@ def test_b32_a_round_of_600_bets_and_no_notification_at_all(floor: Floor, dsn: s
 # B33
 
 
+def sessions(conn: psycopg.Connection[Any], names: str) -> list[int]:
+    """The other sessions of this database whose names are like that."""
+    found = conn.execute(
+        "SELECT pid FROM pg_stat_activity "
+        "WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE %s",
+        (names,),
+    )
+    return [pid for (pid,) in found]
+
+
+def ended(conn: psycopg.Connection[Any], names: str) -> int:
+    """Ends them; how many there were."""
+    found = sessions(conn, names)
+    for pid in found:
+        conn.execute("SELECT pg_terminate_backend(%s, 5000)", (pid,))
+    return len(found)
+
+
+def appended(elsewhere: Rounds, report: Report) -> str:
+    """Its position, once it is appended."""
+    until = time.monotonic() + 10
+    while codes(verdicts := elsewhere.post([report])) not in (["accepted"], ["replayed"]):
+        assert time.monotonic() < until, verdicts
+        time.sleep(0.05)
+    return str(verdicts[0].positions[-1])
+
+
+def test_b33_a_listener_that_is_cut_off_costs_a_poll_and_listens_again(floor: Floor, dsn: str, rounds: Rounds) -> None:
+    """B33: the session that listens is ended, and one event is appended at once by another process: the read side has it within
+    the time from one look to the next, says until then how far it is, and is soon listening again."""
+    (opened,) = floor.accepted(floor.open())
+    assert reached(floor, opened["positions"][-1], within=10)
+    terminal = Terminal("R02", currency="HKD")
+    before = int(appended(rounds, terminal.open()))
+    assert reached(floor, str(before), within=10)
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        for _ in range(3):
+            time.sleep(0.8)  # until the service looks as seldom as it ever does
+            assert ended(conn, "roundledger listener") == 1
+            position = appended(rounds, terminal.bet("red"))
+            assert int(health(floor)["position"]) in (before, int(position))
+            assert reached(floor, position, within=1)
+            before = int(position)
+            until = time.monotonic() + 5
+            while not sessions(conn, "roundledger listener"):
+                assert time.monotonic() < until, "nobody listens again"
+                time.sleep(0.02)
+
+
 def test_b33_a_reader_that_is_cut_off_comes_back_by_itself(floor: Floor, dsn: str) -> None:
     """B33: every session of the service is ended, then one event is appended: the read side has it within a poll and a retry, and
     until then says how far it is."""
     (opened,) = floor.accepted(floor.open())
     assert reached(floor, opened["positions"][-1], within=10)
     with psycopg.connect(dsn, autocommit=True) as conn:
-        conn.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
-    with closing(Rounds(dsn)) as elsewhere:  # nobody wakes the service's projections
-        terminal = Terminal("R02", currency="HKD")
-        until = time.monotonic() + 10
-        while codes(verdicts := elsewhere.post([terminal.open()])) != ["accepted"]:
-            assert time.monotonic() < until
-            time.sleep(0.05)
-        appended = str(verdicts[0].positions[-1])
-    assert int(health(floor)["position"]) in range(int(opened["positions"][-1]), int(appended) + 1)
-    assert reached(floor, appended, within=3)
+        assert ended(conn, "%") >= 3
+    with closing(Rounds(dsn)) as elsewhere:
+        position = appended(elsewhere, Terminal("R02", currency="HKD").open())
+    assert int(health(floor)["position"]) in range(int(opened["positions"][-1]), int(position) + 1)
+    assert reached(floor, position, within=3)
 
 
 # B40
@@ -245,12 +287,11 @@ def test_b41_a_lock_that_somebody_holds(dsn: str, rounds: Rounds, monkeypatch: p
         floor = Floor(server.url, dsn)
         other = floor.at("R02", "roulette", "HKD")
         floor.accepted(floor.open(), floor.bet("red"))
-        bet, opening = floor.bet("straight:17"), other.open()
-        closing_, outcome = floor.close(), floor.outcome("17")
+        bet, another, opening = floor.bet("straight:17"), floor.bet("red"), other.open()
         with locked(dsn, table, mode):
             began = time.monotonic()
             with ThreadPoolExecutor(3) as pool:
-                posts = [pool.submit(floor.post, [bet]), pool.submit(other.post, [opening]), pool.submit(floor.post, closing_)]
+                posts = [pool.submit(of.post, [event]) for of, event in ((floor, bet), (other, opening), (floor, another))]
                 answers = [post.result(30) for post in posts]
             took = time.monotonic() - began
         refused = [answer for answer in answers if answer.status_code != 200]
@@ -263,7 +304,7 @@ def test_b41_a_lock_that_somebody_holds(dsn: str, rounds: Rounds, monkeypatch: p
         # Twice the limit, for the group before and for one's own; the rest is for a machine that has other things to do.
         assert took < 2 * waits.LOCK + 2
         began = time.monotonic()
-        for event in (bet, closing_, outcome):
+        for event in (bet, another, floor.close(), floor.outcome("17")):
             assert floor.items([event])[0]["status"] in ("accepted", "replayed")
         assert other.items([opening])[0]["status"] in ("accepted", "replayed")
         assert time.monotonic() - began < 3

@@ -307,7 +307,7 @@ def test_a_defect_of_a_fold_stops_it_like_a_poison_event(dsn: str) -> None:
 
 
 def test_the_runner_follows_and_survives_its_connection(dsn: str) -> None:
-    """B33: its session is ended by the server."""
+    """B33: its session is ended by the server, and that of its listener."""
     with connected(dsn) as conn, Runner(dsn) as runner:
         store(conn, played(seed=1, rounds=10))
         assert wait_for(conn, log.head(conn), 10)
@@ -315,7 +315,7 @@ def test_the_runner_follows_and_survives_its_connection(dsn: str) -> None:
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
         ).fetchone()
-        assert killed == (1,)
+        assert killed == (2,)
         store(conn, played(seed=2, rounds=10))
         runner.wake()
         assert wait_for(conn, log.head(conn), 10)
