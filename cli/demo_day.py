@@ -28,6 +28,7 @@ BATCH = 400
 """Events in one post at most: a terminal that was offline sends its buffer so."""
 _PATIENCE = 20.0
 """Seconds for which a terminal sends the same batch again before it gives up."""
+_PAUSE = 0.2
 _CHIPS = (1000, 2000, 2500, 5000, 10000, 20000, 50000)
 """Stakes of the made-up bettors, in minor units."""
 
@@ -141,13 +142,24 @@ class Terminal:
         }
 
     def _post(self, batch: list[Event]) -> None:
-        """Posts until answered; every event has to be accepted, or found to have been accepted by an earlier try."""
-        items = self._send(batch)["items"]
-        for item in items:
-            if item["status"] == "rejected":
-                raise _refused(item["problem"])
-            self.position = max(self.position, *map(int, item["positions"]))
-        self.events += len(items)
+        """Posts until every event is accepted, or found to have been accepted by an earlier try.
+
+        What is refused for now (another service has just played at the table, and still has it) is sent again for a while.
+        """
+        waiting, deadline = batch, time.monotonic() + _PATIENCE
+        while waiting:
+            again = []
+            for event, item in zip(waiting, self._send(waiting)["items"], strict=True):
+                if item["status"] != "rejected":
+                    self.position = max(self.position, *map(int, item["positions"]))
+                elif item["problem"]["retryable"] and time.monotonic() < deadline:
+                    again.append(event)
+                else:
+                    raise _refused(item["problem"])
+            waiting = again
+            if waiting:
+                time.sleep(_PAUSE)
+        self.events += len(batch)
 
     def _send(self, batch: list[Event]) -> dict[str, Any]:
         deadline = time.monotonic() + _PATIENCE
@@ -163,7 +175,7 @@ class Terminal:
                         f"the service does not answer: {str(error) or type(error).__name__}",
                         value=str(self._client.base_url),
                     ) from error
-                time.sleep(0.2)
+                time.sleep(_PAUSE)
                 continue
             if answer.status_code == 200:
                 body: dict[str, Any] = answer.json()

@@ -39,6 +39,11 @@ class Session:
         self._conn: psycopg.Connection[Any] | None = None
         self._poll = select.poll()
 
+    def open(self) -> None:
+        """Makes the session where there is none: a call does so too."""
+        with self._lock:
+            self._connected()
+
     def call(self, statement: bytes, parameters: Sequence[bytes]) -> pq.abc.PGresult:
         """Runs a statement with its parameters in binary form; the result's values are in binary form too.
 

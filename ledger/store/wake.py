@@ -3,7 +3,7 @@
 A NOTIFY says nothing but that there is something new, so no payload can be too long, one may stand for many appends, and one that
 is lost costs a reader the wait until its next look and no event. It never travels with an append: its commit takes a lock of the
 whole cluster, and appends would wait for each other's flush. A thread of the writing process sends it after the commit, in a
-transaction of its own that flushes nothing, and not more often than every `_GAP` seconds.
+transaction of its own that flushes nothing, some fifty times a second at most, and more rarely where the server is busy.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import logging
 import select
 import socket
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -24,8 +25,11 @@ _log = logging.getLogger(__name__)
 
 CHANNEL = "ledger"
 
-_GAP = 0.02
+_GAP, _GAP_LONGEST = 0.02, 0.4
 """Seconds from one wake-up to the next of the same process: what is appended meanwhile shares one."""
+_SHARE = 0.01
+"""The part of its time for which a bell occupies the server, at most. One that takes long says that there is enough to do, and
+readers who find something at each look need nobody to wake them."""
 _RETRY = 0.2
 _RETRY_LONGEST = 5.0
 _FAREWELL = 1.0
@@ -69,11 +73,14 @@ class Bell:
     def _run(self) -> None:
         while self._ringing():
             try:
+                self._session.open()
+                began = time.monotonic()
                 self._session.call(_WAKE, ())
+                gap = min(max(_GAP, (time.monotonic() - began) / _SHARE), _GAP_LONGEST)
             except psycopg.Error as error:
                 _log.warning("readers in other processes are not woken, they look by themselves: %s", error)
-                self._closing.wait(_RETRY)
-            self._closing.wait(_GAP)
+                gap = _GAP_LONGEST
+            self._closing.wait(gap)
         self._session.close()
 
     def _ringing(self) -> bool:
