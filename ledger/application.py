@@ -13,7 +13,7 @@ import random
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from threading import Lock
 from typing import Any, cast
 from uuid import UUID
@@ -39,6 +39,7 @@ from ledger.round import Origin, Round, RoundEvent, Terms
 from ledger.rules import Regulation
 from ledger.store.lease import Leases
 from ledger.store.mapper import EventMapper
+from ledger.store.pause import collector_paused
 from ledger.store.recorder import Claim, LeaseLost, LedgerFactory, LedgerRecorder, Occupancy, Receipt, Rejection
 from ledger.store.server import UNFIT
 
@@ -384,8 +385,13 @@ class Rounds(Application[UUID]):
         return round_
 
     def _load(self, id: UUID) -> Round:
-        happened = self._recorder.stream(id)
-        if not happened or isinstance(happened[0], DocumentRecorded):  # a document's stream is not a round, whatever its id
+        round_ = Round(id)
+        with closing(self._recorder.pieces(id)) as pieces, collector_paused():
+            for happened in pieces:
+                if isinstance(happened[0], DocumentRecorded):  # a document's stream is not a round, whatever its id
+                    break
+                round_.fold(happened)
+        if not round_.version:
             raise Refusal(
                 "LGR-0202",
                 "no round has this id",
@@ -393,8 +399,6 @@ class Rounds(Application[UUID]):
                 value=str(id),
                 help="open the round first, then send it again",
             )
-        round_ = Round(id)
-        round_.fold(happened)
         return round_
 
     def _catch_up(self, report: Report, group: _Group) -> bool:

@@ -8,7 +8,7 @@ five round trips; this one is a single statement without either, since readers d
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
@@ -174,6 +174,8 @@ _STREAM = (
 )
 _STREAM_BACK = _STREAM.replace("ASC", "DESC")
 _ALL = 2**63 - 1
+_PIECE = 500
+"""Events of a stream that are made at a time."""
 
 _PAGE = (
     "SELECT originator_id, originator_version, topic, state, notification_id FROM ledger.events "
@@ -322,20 +324,27 @@ class LedgerRecorder(PostgresApplicationRecorder):
             return [StoredEvent(*row) for row in rows]
 
     def stream(self, stream: UUID, after: int = 0) -> list[Event]:
-        """The events of a stream after version `after`, oldest first; empty where there is none.
+        """The events of a stream after version `after`, oldest first; empty where there is none. Raises as `pieces` does."""
+        with collector_paused():
+            return [event for piece in self.pieces(stream, after) for event in piece]
+
+    def pieces(self, stream: UUID, after: int = 0) -> Generator[list[Event], None, None]:
+        """The same piece by piece, none of them empty: who folds one before the next is made finds it near at hand, and a long
+        stream is never held as a whole. Keeps a connection until it is closed or has come to the end.
 
         As `select_events` and the mapper, without the two objects that they make of each event on the way. Raises Refusal
         LGR-0504 at an event that cannot be read, and where one is missing.
         """
         with self.datastore.get_connection() as conn, conn.cursor(row_factory=tuple_row) as cursor:
-            rows = cursor.execute(_HAPPENED, (stream, after), prepare=True, binary=True).fetchall()
-        with collector_paused():
-            found = []
-            for version, (stored, topic, state) in enumerate(rows, after + 1):
-                if stored != version:
-                    raise Refusal("LGR-0504", f"stream {stream} has no version {version}", value=str(stream))
-                found.append(codec.decode(topic, state, " (stream %s, version %d)", stream, version))
-        return found
+            cursor.execute(_HAPPENED, (stream, after), prepare=True, binary=True)
+            while rows := cursor.fetchmany(_PIECE):
+                piece = []
+                for version, (stored, topic, state) in enumerate(rows, after + 1):
+                    if stored != version:
+                        raise Refusal("LGR-0504", f"stream {stream} has no version {version}", value=str(stream))
+                    piece.append(codec.decode(topic, state, " (stream %s, version %d)", stream, version))
+                after = version
+                yield piece
 
     def select_notifications(
         self,
