@@ -47,6 +47,9 @@ _log = logging.getLogger(__name__)
 
 _ROUNDS_KEPT = 4096
 """Rounds kept in memory: many times the tables of a large floor; the least recently used goes first."""
+_EVENTS_KEPT = 500_000
+"""Events that those rounds may have together when one more is loaded: late posts to long rounds, settled long since, do not add
+up in memory. The rounds being played are as long as they are."""
 _TRIES = 4
 _PAUSE = 0.02
 """Seconds, at most, between two tries of a report on which writers get in each other's way."""
@@ -382,6 +385,10 @@ class Rounds(Application[UUID]):
         if round_ is None:
             round_ = self._load(id)
             self._keep(round_)
+            while len(self._rounds) > 1 and sum([each.version for each in self._rounds.values()]) > _EVENTS_KEPT:
+                self._rounds.popitem(last=False)
+        else:
+            self._rounds.move_to_end(id)
         return round_
 
     def _load(self, id: UUID) -> Round:

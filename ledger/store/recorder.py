@@ -329,8 +329,8 @@ class LedgerRecorder(PostgresApplicationRecorder):
             return [event for piece in self.pieces(stream, after) for event in piece]
 
     def pieces(self, stream: UUID, after: int = 0) -> Generator[list[Event], None, None]:
-        """The same piece by piece, none of them empty: who folds one before the next is made finds it near at hand, and a long
-        stream is never held as a whole. Keeps a connection until it is closed or has come to the end.
+        """The same piece by piece, none of them empty: who folds one before the next is made finds it near at hand, and has never
+        all of them at once. Keeps a connection until it is closed or has come to the end.
 
         As `select_events` and the mapper, without the two objects that they make of each event on the way. Raises Refusal
         LGR-0504 at an event that cannot be read, and where one is missing.
