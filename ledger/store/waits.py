@@ -44,7 +44,8 @@ def bound(conn: psycopg.Connection[Any]) -> None:
     """Sets the limits of a session that writes.
 
     Plans are made once: those of the append take arrays, which Postgres would otherwise plan anew for each length. A plan may be
-    made while the log is empty and is kept as it grows, so one that suits small tables only is ruled out: all is found by key.
+    made while the log is empty and is kept as it grows, so one that suits small tables only is ruled out: all is found by key,
+    and in the order of the key. (By a bitmap, a stream is collected first and then sorted.)
     """
     settings = {
         "lock_timeout": f"{LOCK}s",
@@ -58,6 +59,7 @@ def bound(conn: psycopg.Connection[Any]) -> None:
         "timezone": "UTC",
         "plan_cache_mode": "force_generic_plan",
         "enable_seqscan": "off",
+        "enable_bitmapscan": "off",
         "enable_hashjoin": "off",
         "enable_mergejoin": "off",
     }

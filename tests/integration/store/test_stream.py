@@ -12,6 +12,7 @@ import pytest
 from ledger.application import Rounds
 from ledger.errors import Refusal
 from ledger.round import Round, RoundEvent
+from ledger.store import recorder, waits
 from ledger.store.recorder import LedgerRecorder
 from tests.support import Terminal, accepted, house
 
@@ -33,11 +34,21 @@ def played(rounds: Rounds) -> UUID:
 
 def test_it_is_what_the_library_reads(rounds: Rounds) -> None:
     id_ = played(rounds)
-    recorder = cast(LedgerRecorder, rounds.recorder)
+    log = cast(LedgerRecorder, rounds.recorder)
     by_library = [cast(RoundEvent, event).body for event in rounds.events.get(id_)]
-    assert recorder.stream(id_) == by_library
-    assert recorder.stream(id_, after=3) == by_library[3:]
-    assert recorder.stream(uuid4()) == []
+    assert log.stream(id_) == by_library
+    assert log.stream(id_, after=3) == by_library[3:]
+    assert log.stream(uuid4()) == []
+
+
+def test_it_is_read_in_the_order_of_its_key(rounds: Rounds, dsn: str) -> None:
+    """Even while Postgres has no statistics. An event of a long stream that is sorted costs more than one of a short stream."""
+    accepted(rounds.post(Terminal().whole_round([("red", "100")] * 1000, "17")))
+    with psycopg.connect(dsn) as conn:
+        waits.bound(conn)
+        plan = "\n".join(line for (line,) in conn.execute("EXPLAIN " + recorder._HAPPENED, (uuid4(), 0)))
+    assert plan.startswith("Index Scan using events_pkey")
+    assert "Sort" not in plan
 
 
 def test_a_round_loaded_either_way_is_the_same(rounds: Rounds) -> None:
