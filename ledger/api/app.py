@@ -189,10 +189,12 @@ class _Door:
 
     async def get_health(self, request: Request) -> Response:
         _parameters(request)
+        end = await self._read(self._reader.end)  # first, so that what was read meanwhile does not show as missing
         projections = await self._read(self._reader.projections)
         health = Health(
             status="behind" if any(projection.stopped_at for projection in projections) else "ok",
             position=str(_reached(projections)),
+            log=str(end),
             waiting=self.writer.waiting,
             projections=projections,
         )

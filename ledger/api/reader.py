@@ -13,7 +13,7 @@ from psycopg_pool import ConnectionPool
 
 from ledger.api.views import Balances
 from ledger.errors import Refusal
-from ledger.store import waits
+from ledger.store import log, waits
 from projections import queries
 from projections.queries import ProjectionPosition, TableReport
 from projections.tables import LEDGER
@@ -51,6 +51,10 @@ class SqlReader:
     def projections(self) -> list[ProjectionPosition]:
         with self._snapshot() as conn:
             return queries.positions(conn)
+
+    def end(self) -> int:
+        with self._snapshot() as conn:
+            return log.last(conn)
 
     def round(self, round_id: UUID) -> RoundView | None:
         with self._snapshot() as conn:

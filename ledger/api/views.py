@@ -86,6 +86,8 @@ class Health(View, frozen=True, kw_only=True):
     status: Literal["ok", "behind"]
     position: Position
     """Up to where every projection has read the log."""
+    log: Position
+    """The last event in the log: what lies between is on its way into the projections."""
     waiting: int
     """Events that wait for the next commit."""
     projections: list[ProjectionPosition]
@@ -102,6 +104,9 @@ class Reader(Protocol):
 
     def projections(self) -> list[ProjectionPosition]:
         """How far each projection has read the log."""
+
+    def end(self) -> int:
+        """The position of the last event in the log."""
 
     def round(self, round_id: UUID) -> RoundView | None:
         """The round as the log has it now."""

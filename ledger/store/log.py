@@ -91,6 +91,16 @@ def head(conn: Connection, *, timeout: float = 10.0) -> int:
     return up_to
 
 
+def last(conn: Connection) -> int:
+    """The position of the last event that can be seen now, 0 in an empty log.
+
+    It shows how far a reader is behind; to read up to it is to miss events, for below it some may still appear.
+    """
+    row = conn.execute("SELECT coalesce(max(notification_id), 0) FROM ledger.events").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 @cache
 def _horizon(schema: str) -> str:
     asked = sql.SQL("SELECT up_to, fence::text::bigint, oldest::text::bigint FROM {}.horizon(%s)")

@@ -75,6 +75,9 @@ class Reader:
             for name, at in (("ledger", self.at), ("tables", self.at + 5))
         ]
 
+    def end(self) -> int:
+        return 14
+
     def round(self, round_id: UUID) -> RoundView | None:
         if round_id != ROUND:
             return None
@@ -363,7 +366,7 @@ def test_a_projection_that_stands_still_is_shown(door: Door, monkeypatch: pytest
     stopped = msgspec.structs.replace(tables, position="7", stopped_at=NOW, stopped_by="8", stop_reason="poison")
     monkeypatch.setattr(door.reader, "projections", lambda: [ledger, stopped])
     health = door.get("/healthz").json()
-    assert (health["status"], health["position"]) == ("behind", "7")
+    assert (health["status"], health["position"], health["log"]) == ("behind", "7", "14")
     assert health["projections"][1]["stop_reason"] == "poison"
 
 
