@@ -310,8 +310,10 @@ class Rounds(Application[UUID]):
             )
         elif isinstance(body, CloseBetting):
             round_.close_betting(origin)
-        else:
+        elif isinstance(body, RecordOutcome):
             self._record_outcome(round_, body, origin, group)
+        else:
+            raise Refusal("LGR-0107", "no round takes this report yet", field="type", value=report.type)
         return round_
 
     def _open_round(self, report: Report, body: OpenRound, origin: Origin, group: _Group) -> Round:

@@ -92,8 +92,8 @@ def test_b17_the_database_refuses_it_as_well(amount: str, rounds: Rounds, dsn: s
 
 NEAR_MONEY = [
     "ledger/money.py",
-    "ledger/round.py",
-    "ledger/events.py",
+    "ledger/round",
+    "ledger/events",
     "ledger/property.py",
     "ledger/rules",
     "ledger/store/codec.py",

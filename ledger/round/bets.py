@@ -1,0 +1,115 @@
+"""The parts of a round's state: bets, times of betting, holds and corrections."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+from uuid import UUID
+
+import msgspec
+
+from ledger.events import CorrectionProposed, LostBet, PayoutMade, RoundHeld, Standing
+
+
+class Bet(msgspec.Struct, gc=False):
+    """A bet of the round: who, on what, how much (minor units), and what became of it. Only the fold changes it."""
+
+    id: UUID
+    player: str
+    seat: int | None
+    chip: str
+    spot: str
+    """Where it lies now; a throw of craps can move it (`come:6`)."""
+    stake: int
+    placed_in: UUID
+    """The round in which it was placed: another one where it was carried."""
+    placed_on: str
+    """Where it lay when it came into this round, before any throw moved it."""
+    placed_after: int = 0
+    """Valid throws of this round before it came into it."""
+    locked: bool = False
+    """Carried by an article that bars taking it back, moving or reducing it (31/2003 art. 3(3))."""
+    carried: bool = False
+    """Taken over from the round before."""
+    late: bool = False
+    """Received after betting closed, though placed before."""
+    decided: PayoutMade | LostBet | Standing | None = None
+    """What decided it: a payout, a line among the losers, or what a correction says; None while it is open."""
+    left: Literal["withdrawn", "void", "carried"] | None = None
+    """How it left the round undecided, where it did."""
+
+    @property
+    def result(self) -> str:
+        """`open`, `lost`, `won`, `push` or `void`, as in `Standing`."""
+        if self.decided is None:
+            return "void" if self.left in ("withdrawn", "void") else "open"
+        return "lost" if isinstance(self.decided, LostBet) else self.decided.result
+
+    @property
+    def standing(self) -> Standing:
+        """All that is true of the bet now, as corrections say it."""
+        decided = self.decided
+        if isinstance(decided, Standing):
+            return decided
+        stake = str(self.stake)
+        if isinstance(decided, LostBet):
+            return Standing(
+                player=self.player, spot=self.spot, stake=stake, result="lost", edge=decided.edge, article=decided.article
+            )
+        if decided is None:
+            result = self.result
+            return Standing(
+                player=self.player,
+                spot=self.spot,
+                stake=stake,
+                result=result,
+                returned="0" if result == "open" else stake,
+            )
+        return Standing(
+            player=self.player,
+            spot=self.spot,
+            stake=stake,
+            result=decided.result,
+            odds=decided.odds,
+            prize_exact=decided.prize_exact,
+            prize=decided.prize,
+            commission=decided.commission,
+            breakage=decided.breakage,
+            net_prize=decided.net_prize,
+            returned=decided.returned,
+            edge=decided.edge,
+            article=decided.article,
+        )
+
+
+class Window(NamedTuple):
+    """A time in which bets were taken and that has ended, by the numbers of the terminal that ended it."""
+
+    terminal: str
+    epoch: int | None
+    opened: int | None
+    """The number of the report that opened it again; None for the first, and where the terminal had another epoch then."""
+    closed: int | None
+    """The number of the report that closed it."""
+    throws: int
+    """Valid throws before it ended."""
+
+
+class Hold(msgspec.Struct):
+    """A review of the round or of one bet."""
+
+    held: RoundHeld
+    finding: str | None = None
+    """`stands` or `corrected`; None while the hold stands."""
+
+
+class Correction(msgspec.Struct):
+    """A correction that somebody asked for, and how far it has come."""
+
+    proposed: CorrectionProposed
+    approved_by: tuple[str, ...] = ()
+    status: Literal["proposed", "made", "declined"] = "proposed"
+
+    @property
+    def author(self) -> str | None:
+        """Who asked for it."""
+        return self.proposed.by

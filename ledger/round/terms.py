@@ -1,0 +1,40 @@
+"""What a round is told from outside: who reports, and what it is played under."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from ledger.rules import Regulation
+
+
+class Origin(NamedTuple):
+    """Who reported an event, under which id, and when; every event carries it."""
+
+    cause: UUID
+    terminal: str
+    sequence: int | None
+    occurred_at: datetime
+    received_at: datetime
+    epoch: int | None = None
+    by: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+class Terms(NamedTuple):
+    """What a round is played under, fixed when it opens."""
+
+    property: str
+    property_hash: str
+    pit: str
+    table: str
+    currency: str
+    payable_unit: int
+    """Minor units."""
+    regulation: Regulation
+    applied: str | None
+    gaming_day: date
+    shift: str | None = None
+    dealer: str | None = None
+    supervisor: str | None = None
