@@ -10,6 +10,19 @@ import msgspec
 from ledger.events import CorrectionProposed, LostBet, PayoutMade, RoundHeld, Standing
 
 
+class Change(NamedTuple):
+    """A bet as it lay before a player changed it."""
+
+    after: int
+    """Valid throws of the round before the change."""
+    was_on: str
+    """`Bet.placed_on` until then."""
+    was_stake: int
+    """Minor units."""
+    moved: bool
+    """Whether it lies on another spot since; else only the stake was changed."""
+
+
 class Bet(msgspec.Struct, gc=False):
     """A bet of the round: who, on what, how much (minor units), and what became of it. Only the fold changes it."""
 
@@ -36,6 +49,10 @@ class Bet(msgspec.Struct, gc=False):
     """What decided it: a payout, a line among the losers, or what a correction says; None while it is open."""
     left: Literal["withdrawn", "void", "carried"] | None = None
     """How it left the round undecided, where it did."""
+    left_after: int | None = None
+    """Valid throws of this round before it left it so."""
+    changes: tuple[Change, ...] = ()
+    """How it lay before each change, the oldest first."""
 
     @property
     def result(self) -> str:

@@ -41,7 +41,7 @@ from ledger.events import (
     Standing,
     ThrowRecorded,
 )
-from ledger.round.bets import Bet, Correction, Hold, Window
+from ledger.round.bets import Bet, Change, Correction, Hold, Window
 from ledger.rules import COME_OUT, State
 
 CRAPS = "craps"
@@ -209,7 +209,7 @@ class RoundState:
 
     def _leave(self, id: UUID, how: Any) -> None:
         bet = self.bets.pop(id)
-        bet.left = how
+        bet.left, bet.left_after = how, self.valid_throws
         self.gone[id] = bet
         if how == "carried":
             self.carried += bet.stake
@@ -230,7 +230,10 @@ class RoundState:
         stake = int(body.stake)
         self.taken += max(0, stake - bet.stake)
         self.returned += max(0, bet.stake - stake)
-        bet.spot = bet.placed_on = body.spot
+        moved = body.spot != body.was_spot
+        bet.changes += (Change(self.valid_throws, bet.placed_on, bet.stake, moved),)
+        if moved:
+            bet.spot = bet.placed_on = body.spot
         bet.stake = stake
 
     def _fold_closed(self, body: BettingClosed) -> None:
@@ -351,8 +354,8 @@ class RoundState:
         self.returned += _stake_back(after) - _stake_back(before)
         bet.player, bet.spot, bet.stake = after.player, after.spot, int(after.stake)
         correction = self.corrections.get(body.correction)
-        if correction is not None and correction.proposed.kind == "bet" and before.spot != after.spot:
-            bet.placed_on = after.spot
+        if correction is not None and correction.proposed.kind == "bet":
+            bet.placed_on = correction.proposed.spot or bet.placed_on
         bet.decided = None if after.result == "open" else after
 
     def _fold_adjusted(self, body: PlayerAdjusted) -> None:
