@@ -2,7 +2,7 @@
 
 A refusal shows the user's own input, says what was expected and why (the article, where there is one) and what to do next.
 Codes are public and never change their meaning. By hundreds: 01 the input's shape, 02 the life of a round, 03 retries and
-terminals, 04 rules, 05 the store, 06 the property's configuration, 07 the command line.
+terminals, 04 rules, 05 the store, 06 the property's configuration, 07 the command line, 08 who may do what.
 
 This module imports nothing of ours, so the rules core may use it.
 """
@@ -48,6 +48,24 @@ CODES: dict[str, Code] = {
     "LGR-0207": Code("The round belongs to another table", 409),
     "LGR-0208": Code("The bet's currency is not the round's", 422),
     "LGR-0209": Code("The bet exists already", 409),
+    "LGR-0210": Code("The bet was placed late", 409),
+    "LGR-0211": Code("The dice were thrown since the bet was placed", 409, retryable=True),
+    "LGR-0212": Code("No such bet in the round", 404, retryable=True),
+    "LGR-0213": Code("The bet is not open any more", 409),
+    "LGR-0214": Code("The bet may not be taken back or reduced", 409),
+    "LGR-0215": Code("Held for review", 409, retryable=True),
+    "LGR-0216": Code("The next round is not named as it must be", 409, retryable=True),
+    "LGR-0217": Code("Not a report for this game", 422),
+    "LGR-0218": Code("The throw is not recorded yet", 409, retryable=True),
+    "LGR-0219": Code("No such void clause", 422),
+    "LGR-0220": Code("No outcome is recorded yet", 409, retryable=True),
+    "LGR-0221": Code("Betting is open", 409, retryable=True),
+    "LGR-0222": Code("Nothing would change", 422),
+    "LGR-0223": Code("The round ended without an outcome", 409),
+    "LGR-0224": Code("No such hold", 404, retryable=True),
+    "LGR-0225": Code("The hold was released already", 409),
+    "LGR-0226": Code("No such approved correction", 409, retryable=True),
+    "LGR-0227": Code("Nobody of this reference works so at the table", 409),
     # 03: retries and terminals
     "LGR-0301": Code("This event id was used for another body", 422),
     "LGR-0302": Code("The same event is being recorded at this moment", 409, retryable=True),
@@ -104,6 +122,8 @@ CODES: dict[str, Code] = {
     "LGR-0710": Code("Not a bet with its amount", 422),
     "LGR-0711": Code("The address cannot be listened on", 500),
     "LGR-0712": Code("The service has no keys yet, so it stays on this machine", 500),
+    # 08: who may do what
+    "LGR-0801": Code("This takes a person who has proved who it is", 401, retryable=True),
 }
 """Every code with its meaning."""
 

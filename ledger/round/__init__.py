@@ -12,6 +12,7 @@ kind of decision, and `aggregate` puts them together.
 from ledger.round.aggregate import Round, RoundEvent
 from ledger.round.bets import Bet, Correction, Hold, Window
 from ledger.round.state import Status
+from ledger.round.succession import Successor
 from ledger.round.terms import Origin, Terms
 
-__all__ = ["Bet", "Correction", "Hold", "Origin", "Round", "RoundEvent", "Status", "Terms", "Window"]
+__all__ = ["Bet", "Correction", "Hold", "Origin", "Round", "RoundEvent", "Status", "Successor", "Terms", "Window"]

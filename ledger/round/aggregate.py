@@ -5,7 +5,9 @@ from __future__ import annotations
 from uuid import UUID
 
 from ledger.events import Event, RoundOpened
+from ledger.round.bell import Bell
 from ledger.round.betting import Betting
+from ledger.round.interruptions import Interruptions
 from ledger.round.settling import Settling
 from ledger.round.terms import Origin, Terms
 
@@ -27,7 +29,7 @@ class RoundEvent:
         return round_
 
 
-class Round(Betting, Settling):
+class Round(Betting, Bell, Settling, Interruptions):
     """One round: what is true of it, and what may happen next. Not thread-safe: one writer holds it."""
 
     __slots__ = ()

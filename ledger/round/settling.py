@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, cast
 
-from ledger.errors import Refusal
-from ledger.events import LostBet, OutcomeRecorded, PayoutMade, RoundSettled
+from ledger.events import LostBet, OutcomeRecorded, PayoutMade, RoundSettled, Standing
 from ledger.round.bets import Bet
-from ledger.round.state import RoundState, Status
+from ledger.round.guards import Guards
 from ledger.round.terms import Origin
 from ledger.round.trying import succeeds
 from ledger.rules import Regulation, Resolution, Wager, settle
 
 
-class Settling(RoundState):
-    """What the table showed, and what becomes of every bet by it."""
+class Settling(Guards):
+    """What the table showed, and what becomes of every bet by it: one outcome decides all."""
 
     __slots__ = ()
 
-    # The outcome, and with it the settlement.
-
     def verify_outcome(self) -> None:
-        """Raises unless betting is closed and no outcome stands."""
-        _ = self.terms
-        if self.status is Status.BETTING:
-            raise Refusal(
-                "LGR-0205", "the outcome came before betting closed", value=str(self.id), help="close betting, then send it again"
-            )
-        if self.status is Status.SETTLED:
-            raise Refusal(
-                "LGR-0206",
-                f"this round's outcome is {self.outcome} and it is settled",
-                field="outcome",
-                value=self.outcome,
-                help="a wrong outcome is corrected by an approved correction, never by a second outcome",
-            )
+        """Raises unless betting is closed, no outcome stands, and the game has one outcome a round."""
+        self.verify_game(
+            craps=False,
+            help="report each throw by itself, with both faces (roundledger.ThrowRecorded.v1); the last one settles the round",
+        )
+        self.verify_undecided()
 
     def can_record_outcome(self) -> bool:
         """Whether `record_outcome` would succeed with an outcome that the table can show."""
@@ -48,22 +38,10 @@ class Settling(RoundState):
         self.verify_outcome()
         outcome = regulation.outcome(raw)
         terms = self.terms
-        wagers = [Wager(bet, regulation.spot(bet.spot), bet.stake) for bet in self.bets.values()]
+        wagers = [Wager(bet, regulation.spot(bet.spot), bet.stake) for bet in self.bets.values() if bet.decided is None]
         resolutions = settle(regulation, outcome, wagers, payable_unit=int(terms.payable_unit))
-        by_result: dict[str, list[Resolution]] = {"lost": [], "won": [], "push": [], "stands": []}
-        for resolution in resolutions:
-            by_result[resolution.payoff.result].append(resolution)
-        if by_result["stands"]:
-            standing = dict.fromkeys(resolution.wager.spot.text for resolution in by_result["stands"])
-            raise Refusal(
-                "LGR-0409",
-                f"after this outcome the round has bets that neither won nor lost: {', '.join(standing)}",
-                field="outcome",
-                value=raw,
-                help="record all that the table showed until every bet is decided, as one outcome",
-            )
-        lost, won = by_result["lost"], by_result["won"]
-        paid = [resolution for resolution in resolutions if not resolution.payoff.lost] if by_result["push"] else won
+        lost = [resolution for resolution in resolutions if resolution.payoff.lost]
+        paid = resolutions[len(lost) :]  # losers come first
         by = origin._asdict()
         self._happen(
             OutcomeRecorded(
@@ -72,17 +50,17 @@ class Settling(RoundState):
                 outcome=outcome.text,
                 shown=outcome.shown,
                 currency=terms.currency,
-                lost=tuple([self._lost(resolution) for resolution in lost]),
+                lost=lost_bets(lost),
             )
         )
         for resolution in paid:
-            self._happen(PayoutMade(**by, **self._paid(resolution, terms.currency)))
+            self._happen(PayoutMade(**by, **payout(resolution, terms.currency)))
         self._happen(
             RoundSettled(
                 **by,
                 currency=terms.currency,
                 bets=len(resolutions),
-                handle=str(sum([r.wager.stake for r in lost]) + sum([r.wager.stake for r in won])),
+                handle=str(sum([r.wager.stake for r in resolutions if r.payoff.result != "push"])),
                 prizes=str(sum([r.prize for r in paid])),
                 commission=str(sum([r.commission for r in paid])),
                 breakage=str(sum([r.breakage for r in paid])),
@@ -90,30 +68,56 @@ class Settling(RoundState):
             )
         )
 
-    def _lost(self, resolution: Resolution) -> LostBet:
-        key, spot, _ = resolution.wager
-        bet = cast(Bet, key)
-        return LostBet(
-            bet=bet.id, player=bet.player, spot=spot.text, stake=str(bet.stake), edge=str(spot.edge), article=resolution.cite
-        )
 
-    def _paid(self, resolution: Resolution, currency: str) -> dict[str, Any]:
+def lost_bets(lost: Iterable[Resolution]) -> tuple[LostBet, ...]:
+    """The losers as the events name them, in the order given."""
+    lines = []
+    for resolution in lost:
         key, spot, _ = resolution.wager
         bet = cast(Bet, key)
-        return {
-            "bet": bet.id,
-            "player": bet.player,
-            "spot": spot.text,
-            "result": resolution.result,
-            "currency": currency,
-            "stake": str(bet.stake),
-            "odds": str(resolution.odds),
-            "prize_exact": str(resolution.prize_exact),
-            "prize": str(resolution.prize),
-            "commission": str(resolution.commission),
-            "breakage": str(resolution.breakage),
-            "net_prize": str(resolution.net_prize),
-            "returned": str(resolution.returned),
-            "edge": str(spot.edge),
-            "article": resolution.cite,
-        }
+        lines.append(
+            LostBet(
+                bet=bet.id, player=bet.player, spot=spot.text, stake=str(bet.stake), edge=str(spot.edge), article=resolution.cite
+            )
+        )
+    return tuple(lines)
+
+
+def payout(resolution: Resolution, currency: str) -> dict[str, Any]:
+    """The fields of one winner's or push's PayoutMade, besides those that every event has."""
+    key, spot, _ = resolution.wager
+    bet = cast(Bet, key)
+    return {
+        "bet": bet.id,
+        "player": bet.player,
+        "spot": spot.text,
+        "result": resolution.result,
+        "currency": currency,
+        "stake": str(bet.stake),
+        "odds": str(resolution.odds),
+        "prize_exact": str(resolution.prize_exact),
+        "prize": str(resolution.prize),
+        "commission": str(resolution.commission),
+        "breakage": str(resolution.breakage),
+        "net_prize": str(resolution.net_prize),
+        "returned": str(resolution.returned),
+        "edge": str(spot.edge),
+        "article": resolution.cite,
+    }
+
+
+def totals(standings: Iterable[Standing]) -> dict[str, Any]:
+    """The totals of a round over what is true of its bets, as RoundSettled and RoundResettled give them.
+
+    Bets that are open or void are none of a settlement; a push is resolved, but its stake is no handle.
+    """
+    resolved = [each for each in standings if each.result in ("lost", "won", "push")]
+    paid = [each for each in resolved if each.result != "lost"]
+    return {
+        "bets": len(resolved),
+        "handle": str(sum(int(each.stake) for each in resolved if each.result != "push")),
+        "prizes": str(sum(int(each.prize) for each in paid)),
+        "commission": str(sum(int(each.commission) for each in paid)),
+        "breakage": str(sum(int(each.breakage) for each in paid)),
+        "returned": str(sum(int(each.returned) for each in paid)),
+    }

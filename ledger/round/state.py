@@ -267,6 +267,7 @@ class RoundState:
                 carried.spot,
                 locked=body.locked,
                 carried=True,
+                late=self.status.ended,  # it was placed in time in a round before, and is open until a correction settles it
             )
 
     def _fold_voided(self, body: RoundVoided) -> None:
