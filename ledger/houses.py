@@ -7,7 +7,7 @@ streams of their own beside those of the rounds.
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from itertools import count
 from typing import NamedTuple, cast
 from uuid import UUID, uuid5
@@ -18,6 +18,7 @@ from ledger import property as property_
 from ledger.errors import Refusal
 from ledger.events import DocumentRecorded
 from ledger.property import Property, Table
+from ledger.reports import table_stream
 from ledger.round import RoundEvent
 from ledger.rules import Applied, Regulation, regulation_for
 
@@ -40,6 +41,7 @@ class Houses:
     def __init__(self, events: EventStore[UUID]) -> None:
         self._events = events
         self._houses: dict[str, House] = {}
+        self._table_streams: frozenset[UUID] = frozenset()
         self._version = 0
         self._regulations: dict[str, Regulation] = {}
         self._as_played: dict[tuple[str, str], Regulation] = {}
@@ -63,6 +65,8 @@ class Houses:
             self._houses = {id_: house for id_, house in self._houses.items() if house.property.id != config.id}
             self._houses |= {table.id: House(config, table) for table in config.tables}
             self._version = event.originator_version
+        if newer:
+            self._table_streams = frozenset(map(table_stream, self._houses))
         return bool(newer)
 
     def properties(self) -> dict[str, Property]:
@@ -93,6 +97,19 @@ class Houses:
 
     def house(self, table: str, game: str) -> House:
         """The table's house. Raises Refusal (06) where the table is unknown or deals another game."""
+        house = self.table(table)
+        if house.table.game != game:
+            raise Refusal(
+                "LGR-0603",
+                f"table {table} deals {house.table.game}",
+                field="data.game",
+                value=game,
+                help=f"open it with game {house.table.game}",
+            )
+        return house
+
+    def table(self, table: str) -> House:
+        """The table's house, whatever it deals. Raises Refusal (06) where the table is unknown."""
         if not self._houses:
             raise Refusal(
                 "LGR-0601",
@@ -110,15 +127,16 @@ class Houses:
                 value=table,
                 help=f"tables: {', '.join(sorted(self._houses))}",
             )
-        if house.table.game != game:
-            raise Refusal(
-                "LGR-0603",
-                f"table {table} deals {house.table.game}",
-                field="data.game",
-                value=game,
-                help=f"open it with game {house.table.game}",
-            )
         return house
+
+    def gaming_day(self, table: str, at: datetime) -> date | None:
+        """The gaming day to which the instant belongs at the table; None where no property has the table any more."""
+        house = self._houses.get(table)
+        return None if house is None else house.property.gaming_day(at)
+
+    def table_streams(self) -> Collection[UUID]:
+        """The streams of the tables themselves: ids that no round can have."""
+        return self._table_streams
 
     # Regulations.
 

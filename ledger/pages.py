@@ -54,41 +54,41 @@ PAGES: dict[str, str] = {
     "LGR-0208": "All bets of a round are in the round's currency; amounts of two currencies are never added up.",
     "LGR-0209": "The id of this bet is taken in its round.",
     "LGR-0210": (
-        "A bet that is placed after the bell is no bet: the chips go back to the player, and a person puts it on record. A bet "
-        "that only arrives after the bell is taken where the terminal that closed betting had numbered it before, in the same epoch."
+        "A bet that is placed after the bell is no bet: the chips go back to the player, and a person puts it on record. One "
+        "that only arrives after it is taken where the terminal that closed betting had numbered it before, in the same epoch."
     ),
     "LGR-0211": (
         "The bet was placed before the dice were thrown and arrived after. Keep it and send it again when the round is settled: "
         "it is then taken, and an approved correction settles it by the throws that it should have seen."
     ),
-    "LGR-0212": "A bet's id is the event id with which it was placed. A report that overtook its bet is accepted once the bet is there.",
+    "LGR-0212": "A bet's id is the event id of its placing. A report that overtook its bet is accepted once the bet is there.",
     "LGR-0213": "The bet was withdrawn, declared void, carried on or decided before; nothing more can happen to it here.",
     "LGR-0214": (
         "Some bets stay where they are: those that a void round of cussec handed on, those of craps that have their number, and "
         "those behind which odds lie. The detail says which; the cite says by what."
     ),
     "LGR-0215": (
-        "While a review is open nothing settles the round. A person releases the hold with its finding; then the same event can be "
-        "sent again. Corrections can be made all the while."
+        "While a review is open nothing settles the round. A person releases the hold with its finding; then send the same event "
+        "again. Corrections can be made all the while."
     ),
     "LGR-0216": (
         "Where a round's bets go on into the next one, the report that ends the round names the id of the next, made by the "
         "terminal; the ledger opens it in the same moment. Where they do not go on, none is named."
     ),
     "LGR-0217": (
-        "Craps is reported throw by throw, with betting reopened between them; every other game has one outcome a round. Chips in "
-        "disarray are a matter of roulette."
+        "Craps is reported throw by throw, with betting reopened between them; every other game has one outcome a round. Chips "
+        "in disarray are a matter of roulette."
     ),
     "LGR-0218": "Betting was closed so that the dice are thrown. It opens again when that throw is on record, void or not.",
-    "LGR-0219": "What makes a launch, shake or throw void is for the regulation to say; the help lists its clauses by their codes.",
+    "LGR-0219": "What makes a launch, shake or throw void is for the regulation to say; the help lists its clauses.",
     "LGR-0220": "Winning chips are put back after the outcome has decided which they are. Record the outcome first.",
     "LGR-0221": "Betting is open. What was reported comes after its close.",
     "LGR-0222": "What was reported is so already.",
     "LGR-0223": (
-        "The round is over: it was void and the next round has its bets, or the house ended it and gave the stakes back. The detail "
-        "names the round that followed, where one did."
+        "The round is over: it was void and the next round has its bets, or the house ended it and gave the stakes back. The "
+        "detail names the round that followed, where one did."
     ),
-    "LGR-0224": "A hold's id is the event id with which it was reported. A release that overtook its hold is accepted once that is there.",
+    "LGR-0224": "A hold's id is the event id of its report. A release that overtook its hold is accepted once that is there.",
     "LGR-0225": "A hold is released once. A new question is a new hold.",
     "LGR-0226": "Have the correction approved first, then release the hold with the finding `corrected`, naming it.",
     "LGR-0227": "Only who has signed on to a table can sign off from it; the next who signs on in that role relieves the former.",
@@ -179,8 +179,8 @@ PAGES: dict[str, str] = {
         "The service could not listen on this host and port, mostly because another process does. Choose another --port."
     ),
     "LGR-0801": (
-        "Some reports are decisions of a person: a bet declared void, chips that came too late, a hold and its release, corrections "
-        "and their approval. They count only with proof of who decided; a name that somebody typed is none."
+        "Some reports are decisions of a person: a bet declared void, chips that came too late, a hold and its release, a "
+        "correction and its approval. They count only with proof of who decided; a name that somebody typed is none."
     ),
     "LGR-0712": (
         "Requests are not signed yet, so the service listens on this machine's loopback address only. `roundledger serve "

@@ -33,7 +33,9 @@ def document() -> dict[str, Any]:
     _, schemas = msgspec.json.schema_components(models, ref_template=_REF)
     schemas["Problem"]["properties"]["code"] = {"enum": sorted(codes.ALL), "description": _codes(codes.ALL)}
     events = {model.__name__ + "Event": _event(topic, model.__name__) for topic, model in TYPES.items()}
-    schemas |= {name: event | {"examples": [_EXAMPLES["events"][name.removesuffix("Event")]]} for name, event in events.items()}
+    for name, event in events.items():
+        shown = _EXAMPLES["events"].get(name.removesuffix("Event"))
+        schemas[name] = event if shown is None else event | {"examples": [shown]}
     schemas["Event"] = {"oneOf": [_ref(name) for name in events], "description": "A CloudEvent 1.0 in structured JSON."}
     schemas["Batch"] = {"type": "array", "items": _ref("Event"), "maxItems": intake.MAX_ITEMS}
     return {

@@ -157,11 +157,13 @@ SELECT originator_version, topic, state FROM ledger.events
 WHERE originator_id = %s AND originator_version > %s ORDER BY originator_version
 """
 
+# What a report brought about may lie in two streams, and events of others in between: each names the report that caused it.
 _RECEIPTS = """
 SELECT e.cause AS event_id, e.fingerprint, e.originator_id AS round, NULL::jsonb AS refusal,
-       (SELECT array_agg(c.notification_id ORDER BY c.originator_version) FROM ledger.events AS c
-        WHERE c.originator_id = e.originator_id AND c.originator_version >= e.originator_version
-          AND c.originator_version < e.originator_version + e.caused) AS positions
+       CASE WHEN e.caused = 1 THEN ARRAY[e.notification_id] ELSE ARRAY(
+           SELECT c.notification_id FROM ledger.events AS c
+           WHERE c.notification_id >= e.notification_id AND convert_from(c.state, 'UTF8')::jsonb ->> 'cause' = e.cause::text
+           ORDER BY c.notification_id LIMIT e.caused) END AS positions
 FROM ledger.events AS e WHERE e.cause = ANY (%(asked)s)
 UNION ALL
 SELECT r.event_id, r.fingerprint, r.round, r.refusal, NULL FROM ledger.rejections AS r WHERE r.event_id = ANY (%(asked)s)

@@ -1,0 +1,58 @@
+"""What one append will hold, while it is being decided."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from ledger.round import RoundEvent
+from ledger.store.recorder import Claim, Rejection
+
+
+class Group:
+    """The events, verdicts and bookkeeping of the reports that are appended together."""
+
+    __slots__ = (
+        "claims",
+        "closed",
+        "documents",
+        "doubt",
+        "ended",
+        "events",
+        "leases",
+        "opened",
+        "premises",
+        "rejections",
+        "spans",
+    )
+
+    def __init__(self, *, doubt: bool) -> None:
+        self.doubt = doubt
+        """Whether a first try met a conflict, so that even what was never seen is looked up."""
+        self.events: list[RoundEvent] = []
+        self.claims: dict[int, Claim] = {}
+        """Index in `events` of the first event of a report → its claim on its event id."""
+        self.leases: dict[str, int] = {}
+        self.premises: dict[UUID, int] = {}
+        """Stream → the latest version that was known of it when the group was decided by it."""
+        self.rejections: list[Rejection] = []
+        self.spans: dict[int, tuple[int, int]] = {}
+        """Index of the report → its events' slice of `events`."""
+        self.opened: dict[str, UUID] = {}
+        """Table → the round that it has open after the group, where it had another before, or none."""
+        self.closed: list[UUID] = []
+        """Rounds that were open before the group and are not after it."""
+        self.ended: list[UUID] = []
+        """All rounds that end within the group."""
+        self.documents: set[str] = set()
+
+    def open(self, table: str, round_: UUID) -> None:
+        """The table has this round open."""
+        self.opened[table] = round_
+
+    def end(self, table: str, round_: UUID) -> None:
+        """The table's round is over."""
+        self.ended.append(round_)
+        if self.opened.get(table) == round_:
+            del self.opened[table]  # opened and over within one group: the table never shows as occupied by it
+        else:
+            self.closed.append(round_)

@@ -1,0 +1,161 @@
+"""What this process knows of rounds and tables, and when to doubt it.
+
+The rounds in memory are believed until the database says otherwise: a table is written by the one process that has its lease, and
+every append names the version of each stream that it was decided on.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from contextlib import closing
+from uuid import UUID
+
+from ledger.application.group import Group
+from ledger.errors import Refusal
+from ledger.events import RoundOpened
+from ledger.round import Round
+from ledger.staff import Staff
+from ledger.store.lease import Leases
+from ledger.store.pause import collector_paused
+from ledger.store.recorder import LedgerRecorder
+
+_ROUNDS_KEPT = 4096
+"""Rounds kept in memory: many times the tables of a large floor; the least recently used goes first."""
+_EVENTS_KEPT = 500_000
+"""Events that those rounds may have together when one more is loaded: late posts to long rounds, settled long since, do not add
+up in memory. The rounds being played are as long as they are."""
+
+
+class Memory:
+    """Rounds, open rounds and staff, as last read or decided. Not thread-safe: the application holds it."""
+
+    def __init__(self, recorder: LedgerRecorder, leases: Leases) -> None:
+        self._recorder = recorder
+        self._leases = leases
+        self._rounds: OrderedDict[UUID, Round] = OrderedDict()
+        self._open: dict[str, UUID | None] = {}
+        """Table → its open round, for tables that have been asked about."""
+        self._staff: dict[str, Staff] = {}
+
+    # Rounds.
+
+    def round(self, id: UUID) -> Round:
+        """The round, from memory or else from the log. Raises Refusal LGR-0202 where there is none."""
+        round_ = self._rounds.get(id)
+        if round_ is None:
+            round_ = self.load(id)
+            self.keep(round_)
+            while len(self._rounds) > 1 and sum([each.version for each in self._rounds.values()]) > _EVENTS_KEPT:
+                self._rounds.popitem(last=False)
+        else:
+            self._rounds.move_to_end(id)
+        return round_
+
+    def knows(self, id: UUID) -> bool:
+        """Whether the round is in memory."""
+        return id in self._rounds
+
+    def load(self, id: UUID) -> Round:
+        """The round as the log has it now. Raises Refusal LGR-0202 where there is none."""
+        round_ = Round(id)
+        with closing(self._recorder.pieces(id)) as pieces, collector_paused():
+            for happened in pieces:
+                if not round_.version and not isinstance(happened[0], RoundOpened):
+                    break  # a document or a table has a stream too, and is no round
+                round_.fold(happened)
+        if not round_.version:
+            raise Refusal(
+                "LGR-0202",
+                "no round has this id",
+                field="subject",
+                value=str(id),
+                help="open the round first, then send it again",
+            )
+        return round_
+
+    def keep(self, round_: Round) -> None:
+        """Believes the round from now on."""
+        self._rounds[round_.id] = round_
+        self._rounds.move_to_end(round_.id)
+        while len(self._rounds) > _ROUNDS_KEPT:
+            self._rounds.popitem(last=False)
+
+    def drop(self, ended: Iterable[UUID]) -> None:
+        """Rounds that are over are read again by whoever asks for one."""
+        for id_ in ended:
+            self._rounds.pop(id_, None)
+
+    def exists(self, stream: UUID) -> bool:
+        """Whether the log has such a stream."""
+        return bool(self._recorder.select_events(stream, limit=1))
+
+    # Tables.
+
+    def open_round(self, table: str) -> UUID | None:
+        """The round that the table has open; None where it has none."""
+        if table not in self._open:
+            self._open[table] = self._recorder.open_rounds([table]).get(table)
+        return self._open[table]
+
+    def occupy(self, table: str, round_: UUID | None) -> None:
+        """The table has this round open from now on, or none."""
+        self._open[table] = round_
+
+    def staff(self, table: str) -> Staff:
+        """Who works at the table."""
+        found = self._staff.get(table)
+        if found is None:
+            found = Staff(table)
+            found.fold(self._recorder.stream(found.id))
+            self._staff[table] = found
+        return found
+
+    # When to believe, and when to doubt.
+
+    def hold(self, table: str, group: Group) -> bool:
+        """Makes sure that this process writes the table; True where it did not until now, so that what it knew is forgotten."""
+        epoch = self._leases.epoch(table)
+        if epoch is not None:
+            group.leases[table] = epoch
+            return False
+        group.leases[table] = self._leases.take(table)
+        self._open.pop(table, None)
+        self._staff.pop(table, None)
+        for id_ in [id_ for id_, round_ in self._rounds.items() if round_.terms.table == table]:
+            del self._rounds[id_]
+        return True
+
+    def reread_round(self, id: UUID) -> bool:
+        """Reads what other writers have recorded of a round since; True where it changes what is known."""
+        round_ = self._rounds.get(id)
+        if round_ is None:
+            return False
+        newer = self._recorder.stream(id, after=round_.version)
+        round_.fold(newer)
+        return bool(newer)
+
+    def reread_table(self, table: str, group: Group) -> bool:
+        """Reads which round the table has open by now; True where it changes what is known."""
+        if table in group.opened:
+            return False
+        now = self._recorder.open_rounds([table]).get(table)
+        if now in group.closed or now == self._open.get(table):
+            return False
+        self._open[table] = now
+        return True
+
+    def reread_staff(self, table: str) -> bool:
+        """Reads who has signed on or off since; True where it changes what is known."""
+        known = self._staff.get(table)
+        if known is None:
+            return False
+        newer = self._recorder.stream(known.id, after=known.version)
+        known.fold(newer)
+        return bool(newer)
+
+    def forget(self) -> None:
+        """Believes nothing any more."""
+        self._rounds.clear()
+        self._open.clear()
+        self._staff.clear()

@@ -1,0 +1,260 @@
+"""The application: reports come in, verdicts go out, and what was accepted is in the log.
+
+Reports come in groups, whatever waited at the same moment; a group is decided in order and appended in one transaction. The
+rounds in memory are believed until the database says otherwise: a version, an event id or an open round that is already there
+sends the group back to be decided afresh. Before anything is refused, the log is asked whether the refusal rests on stale memory
+or on a report that was already answered.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any, cast
+from uuid import UUID
+
+from eventsourcing.application import Application
+from eventsourcing.persistence import InfrastructureFactory, IntegrityError, Mapper, OperationalError
+from eventsourcing.utils import Environment
+
+from ledger.application.answers import again, as_it_said, is_conflict, mark, of_the_database, rejected, unanswered, within
+from ledger.application.desk import Desk
+from ledger.application.group import Group
+from ledger.application.memory import Memory
+from ledger.errors import Refusal
+from ledger.houses import Houses
+from ledger.property import Property
+from ledger.reports import OpenRound, Report, Verdict
+from ledger.round import Round, RoundEvent
+from ledger.rules import Regulation
+from ledger.store.lease import Leases
+from ledger.store.mapper import EventMapper
+from ledger.store.recorder import Claim, LeaseLost, LedgerFactory, LedgerRecorder, Occupancy, Receipt, Rejection
+
+_log = logging.getLogger(__name__)
+
+_TRIES = 4
+_PAUSE = 0.02
+"""Seconds, at most, between two tries of a report on which writers get in each other's way."""
+
+
+class Rounds(Application[UUID]):
+    """The ledger's application. Thread-safe; one group is decided and appended at a time."""
+
+    name = "ledger"
+
+    def __init__(self, dsn: str, *, lease_idle: float = 2.0) -> None:
+        """The application on the database at `dsn`, whose schema must be current.
+
+        `lease_idle`: seconds without a report after which a table may be given back to other processes.
+        """
+        self._dsn = dsn
+        super().__init__()
+        self._lock = Lock()
+        self._leases = Leases(dsn, idle=lease_idle)
+        self._houses = Houses(self.events)
+        self._memory = Memory(self._recorder, self._leases)
+        self._desk = Desk(self._houses, self._memory)
+
+    def construct_factory(self, env: Environment) -> InfrastructureFactory[Any]:
+        """The store on this application's own connection string."""
+        return LedgerFactory(self._dsn)
+
+    def construct_mapper(self) -> Mapper[UUID]:
+        """Flat JSON under stable topics."""
+        return EventMapper(RoundEvent)
+
+    def close(self) -> None:
+        """Gives back its tables and closes its connections."""
+        with self._lock:
+            self._leases.close()
+        super().close()
+
+    @property
+    def _recorder(self) -> LedgerRecorder:
+        return cast(LedgerRecorder, self.recorder)
+
+    # What tables report.
+
+    def post(self, reports: Sequence[Report]) -> list[Verdict]:
+        """Decides and appends `reports`, item by item, in their order; one verdict each.
+
+        A report that was answered before gets its first answer again. A refused one leaves no event and disturbs no other. Raises
+        Refusal LGR-0501 when the database cannot be reached or is not as a ledger needs it: what was stored is then unknown, and
+        sending the same reports again finds out.
+        """
+        with self._lock:
+            try:
+                return self._post(reports)
+            except BaseException as error:
+                self._memory.forget()
+                if (cause := of_the_database(error)) is None:
+                    raise
+                raise unanswered(cause) from error
+
+    def rest(self) -> None:
+        """Gives back the tables that nobody has posted to for a while; for whoever calls `post`, between two calls."""
+        with self._lock:
+            self._leases.rest()
+
+    def _post(self, reports: Sequence[Report]) -> list[Verdict]:
+        verdicts: dict[int, Verdict] = {}
+        waiting = list(range(len(reports)))
+        while waiting:
+            first, later = _without_repeats(reports, waiting)
+            self._post_distinct(reports, first, verdicts)
+            waiting = later
+        return [verdicts[n] for n in range(len(reports))]
+
+    def _post_distinct(self, reports: Sequence[Report], waiting: list[int], verdicts: dict[int, Verdict]) -> None:
+        """Fills `verdicts` for the reports at `waiting`, whose event ids all differ."""
+        try:
+            self._append_group(reports, waiting, verdicts, known=None)
+        except (IntegrityError, OperationalError) as error:
+            if not is_conflict(error):
+                raise
+            # Somebody was here first: another writer, or this report's own earlier try. Decide again from the log, and if that
+            # is refused as well, one by one, so that a conflict costs only the item that has it.
+            self._doubt(error)
+            known = self._recorder.receipts([reports[n].event_id for n in waiting])
+            try:
+                self._append_group(reports, waiting, verdicts, known)
+            except (IntegrityError, OperationalError) as another:
+                if not is_conflict(another):
+                    raise
+                self._doubt(another)
+                for n in waiting:
+                    self._post_alone(reports, n, verdicts)
+
+    def _post_alone(self, reports: Sequence[Report], n: int, verdicts: dict[int, Verdict]) -> None:
+        for _ in range(_TRIES):
+            known = self._recorder.receipts([reports[n].event_id])
+            try:
+                self._append_group(reports, [n], verdicts, known)
+            except (IntegrityError, OperationalError) as error:
+                if not is_conflict(error):
+                    raise
+                self._doubt(error)
+                time.sleep(random.uniform(0, _PAUSE))  # noqa: S311 - so that two do not meet again in step
+            else:
+                return
+        busy = Refusal("LGR-0503", "other writers keep changing this round", help="send the same event again")
+        verdicts[n] = rejected(reports[n], busy)
+
+    def _append_group(
+        self,
+        reports: Sequence[Report],
+        waiting: list[int],
+        verdicts: dict[int, Verdict],
+        known: dict[UUID, Receipt] | None,
+    ) -> None:
+        group = Group(doubt=known is not None)
+        if group.doubt and any(isinstance(reports[n].body, OpenRound) for n in waiting):
+            self._houses.read()  # it may have been for another process' configuration that the first try was turned away
+        decided: dict[int, Verdict] = {}
+        refused: list[tuple[int, Refusal]] = []
+        for n in waiting:
+            report = reports[n]
+            receipt = None if known is None else known.get(report.event_id)
+            if receipt is not None:
+                decided[n] = again(report, receipt)
+                continue
+            try:
+                events = self._desk.decide(report, group)
+            except Refusal as refusal:
+                refused.append((n, within(report, refusal)))
+                continue
+            start = len(group.events)
+            group.events.extend(events)
+            group.spans[n] = (start, len(group.events))
+            group.claims[start] = Claim(report.event_id, mark(report), len(events))
+        if refused and known is None:
+            # A refusal is final only if the report was not accepted before.
+            known = self._recorder.receipts([reports[n].event_id for n, _ in refused])
+        for n, reason in refused:
+            report = reports[n]
+            receipt = None if known is None else known.get(report.event_id)
+            decided[n] = rejected(report, reason) if receipt is None else again(report, receipt)
+            if receipt is not None or reason.meaning.retryable:
+                continue
+            if reason.meaning.status >= 500:
+                # The ledger's own fault (a log that cannot be read) is no verdict: once it is mended, the report may be right.
+                _log.error("event %s cannot be decided: %s: %s", report.event_id, reason, reason.value)
+                continue
+            group.rejections.append(
+                Rejection(report.event_id, report.terminal, report.sequence, report.round, mark(report), reason)
+            )
+        positions = self._append(group)
+        for n, (start, end) in group.spans.items():
+            decided[n] = Verdict(
+                event_id=reports[n].event_id, status="accepted", round=reports[n].round, positions=tuple(positions[start:end])
+            )
+        verdicts.update(decided)
+
+    def _append(self, group: Group) -> list[int]:
+        if not group.events and not group.rejections:
+            return []
+        stored = [self.mapper.to_stored_event(event) for event in group.events]
+        positions = self._recorder.insert_events(
+            stored,
+            claims=group.claims,
+            rejections=group.rejections,
+            occupancy=Occupancy(tuple(group.closed), tuple(group.opened.items())),
+            leases=group.leases,
+            premises=group.premises,
+        )
+        for sha256 in group.documents:
+            self._houses.was_logged(sha256)
+        self._memory.drop(group.ended)
+        return positions
+
+    def _doubt(self, error: Exception) -> None:
+        """What an append was turned away for is not to be believed any more."""
+        if isinstance(error, LeaseLost):
+            self._leases.lost()
+        self._memory.forget()
+
+    # Properties.
+
+    def apply_property(self, config: Property) -> bool:
+        """Logs the configuration and plays by it from now on; False where it is the one already in force.
+
+        Raises Refusal LGR-0604 for a table that another property has.
+        """
+        with self._lock, as_it_said():
+            return self._houses.apply(config)
+
+    def properties(self) -> list[Property]:
+        """The properties in force, by id."""
+        with self._lock, as_it_said():
+            self._houses.read()
+            return list(self._houses.properties().values())
+
+    # Reading.
+
+    def round(self, id: UUID) -> Round:
+        """The round as the log has it now. Raises Refusal LGR-0202 where there is none."""
+        with as_it_said():
+            return self._memory.load(id)
+
+    def regulation_of(self, round_: Round) -> Regulation:
+        """The regulation under which the round is played, by its content in the log."""
+        with self._lock, as_it_said():
+            return self._houses.regulation(round_.terms.regulation_hash)
+
+
+def _without_repeats(reports: Sequence[Report], waiting: list[int]) -> tuple[list[int], list[int]]:
+    """Splits off reports whose event id comes a second time in the group; they are answered after the first is stored."""
+    if len({reports[n].event_id for n in waiting}) == len(waiting):
+        return waiting, []
+    seen: set[UUID] = set()
+    first: list[int] = []
+    later: list[int] = []
+    for n in waiting:
+        event_id = reports[n].event_id
+        (later if event_id in seen else first).append(n)
+        seen.add(event_id)
+    return first, later
