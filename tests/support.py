@@ -13,17 +13,12 @@ import msgspec
 
 from ledger import property as property_
 from ledger.application import Rounds
-from ledger.events import BetPlaced, BettingClosed, Event, OutcomeRecorded, RoundOpened
-from ledger.reports import Body, CloseBetting, OpenRound, PlaceBet, RecordOutcome, Report, Verdict, type_of
+from ledger.reports import TYPES, CloseBetting, Data, OpenRound, PlaceBet, RecordOutcome, RecordThrow, Report, Verdict
 
 ROOT = Path(__file__).parent.parent
 DEMO = property_.read(ROOT / "seeds" / "demo" / "property.toml")
-EVENTS: dict[type[Body], type[Event]] = {
-    OpenRound: RoundOpened,
-    PlaceBet: BetPlaced,
-    CloseBetting: BettingClosed,
-    RecordOutcome: OutcomeRecorded,
-}
+KINDS = {model: topic for topic, model in TYPES.items()}
+"""What a report says → the CloudEvents type under which it travels."""
 
 
 class Terminal:
@@ -36,12 +31,12 @@ class Terminal:
         self.currency = currency
         self.round = uuid4()
 
-    def report(self, body: Body, *, round: UUID | None = None, **changes: Any) -> Report:
+    def report(self, body: Data, *, round: UUID | None = None, **changes: Any) -> Report:
         said = msgspec.json.encode([type(body).__name__, body, round or self.round])
         fields: dict[str, Any] = {
             "event_id": uuid4(),
             "terminal": self.name,
-            "type": type_of(EVENTS[type(body)]),
+            "type": KINDS[type(body)],
             "round": round or self.round,
             "occurred_at": datetime.now(UTC),
             "received_at": datetime.now(UTC),
@@ -64,6 +59,9 @@ class Terminal:
 
     def outcome(self, shown: str, **changes: Any) -> Report:
         return self.report(RecordOutcome(outcome=shown), **changes)
+
+    def throw(self, dice: str | None = None, void: str | None = None, successor: UUID | None = None, **changes: Any) -> Report:
+        return self.report(RecordThrow(dice=dice, void=void, successor=successor), **changes)
 
     def whole_round(self, bets: list[tuple[str, str]], shown: str) -> list[Report]:
         """Open, bets as (spot, stake in minor units), close, outcome."""

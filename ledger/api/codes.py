@@ -5,10 +5,12 @@ from __future__ import annotations
 EVENT = (
     *("LGR-0103", "LGR-0104", "LGR-0105", "LGR-0106", "LGR-0107", "LGR-0108"),
     *("LGR-0201", "LGR-0202", "LGR-0203", "LGR-0204", "LGR-0205", "LGR-0206", "LGR-0208"),
+    *(f"LGR-02{n}" for n in range(10, 28)),
     "LGR-0301",
     *("LGR-0401", "LGR-0403", "LGR-0404", "LGR-0405", "LGR-0406", "LGR-0408", "LGR-0409", "LGR-0412"),
     *("LGR-0503", "LGR-0504", "LGR-0521"),
     *("LGR-0601", "LGR-0602", "LGR-0603"),
+    "LGR-0801",
 )
 """Of one event: the answer where it was posted alone, else its item's problem."""
 

@@ -126,8 +126,8 @@ def test_a_rejected_id_stays_rejected(rounds: Rounds) -> None:
     table = Terminal()
     accepted(rounds.post([table.open(), table.close()]))
     late = table.bet("red")
-    assert codes(rounds.post([late])) == ["LGR-0204"]
-    assert codes(rounds.post([late])) == ["LGR-0204"]
+    assert codes(rounds.post([late])) == ["LGR-0210"]
+    assert codes(rounds.post([late])) == ["LGR-0210"]
 
 
 def test_a_retryable_refusal_is_not_kept(rounds: Rounds) -> None:
@@ -224,7 +224,7 @@ def test_a_second_process_settles_what_the_first_began(dsn: str) -> None:
     table = Terminal()
     accepted(post_in_turn(houses, 0, [table.open(), table.bet("red")]))
     accepted(post_in_turn(houses, 1, [table.bet("black"), table.close()]))
-    assert codes(post_in_turn(houses, 0, [table.bet("odd")])) == ["LGR-0204"]
+    assert codes(post_in_turn(houses, 0, [table.bet("odd")])) == ["LGR-0210"]
     accepted(post_in_turn(houses, 0, [table.outcome("17")]))
     accepted(post_in_turn(houses, 1, [table.open()]))
     for each in houses:
@@ -372,14 +372,16 @@ def test_fantan_settles_with_its_commission_and_its_push(dsn: str) -> None:
 
 
 def test_a_craps_round_is_decided_by_the_throws_that_the_table_showed(dsn: str) -> None:
-    """53/2010 art. 5(2)(1): the point made wins the line; throws that decide nothing yet settle nothing."""
+    """53/2010 art. 5(2)(1): the point made wins the line. An outcome in one piece is refused, and the way out is named."""
     rounds = Rounds(dsn)
     craps = Table(id="X01", pit="C", game="craps", currency="MOP", payable_unit="0.01")
     rounds.apply_property(msgspec.structs.replace(DEMO, tables=(*DEMO.tables, craps)))
     table = Terminal("X01", "craps")
     accepted(rounds.post([table.open(), table.bet("pass"), table.close()]))
-    assert codes(rounds.post([table.outcome("6")])) == ["LGR-0409"]
-    accepted(rounds.post([table.outcome("6,void,8,6")]))
+    [verdict] = rounds.post([table.outcome("6,8,6")])
+    assert verdict.refusal is not None
+    assert (verdict.refusal.code, "ThrowRecorded" in (verdict.refusal.help or "")) == ("LGR-0217", True)
+    accepted(rounds.post([table.throw("4-2"), table.throw(void="off_layout"), table.throw("6-2"), table.throw("3-3")]))
     [paid] = [e for e in bodies(dsn, table) if isinstance(e, PayoutMade)]
     assert (paid.result, paid.returned) == ("won", "20000")
     rounds.close()

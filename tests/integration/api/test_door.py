@@ -103,7 +103,7 @@ class TestBadInput:
         assert floor.refused(floor.open()) == "LGR-0201"
         floor.round = first
         floor.accepted(floor.close())
-        assert floor.refused(floor.bet()) == "LGR-0204"
+        assert floor.refused(floor.bet()) == "LGR-0210"
         assert floor.refused(floor.open()) == "LGR-0201"
         floor.round = first
         for impossible in ("37", "-1", "0-0-7", "00", "１７", "red", "1.0"):

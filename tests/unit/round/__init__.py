@@ -1,0 +1,1 @@
+"""The round as an aggregate, without a database."""
