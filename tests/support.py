@@ -13,11 +13,11 @@ import msgspec
 
 from ledger import property as property_
 from ledger.application import Rounds
-from ledger.reports import TYPES, CloseBetting, Data, OpenRound, PlaceBet, RecordOutcome, RecordThrow, Report, Verdict
+from ledger.reports import TYPES, Body, CloseBetting, OpenRound, PlaceBet, RecordOutcome, RecordThrow, Report, Verdict
 
 ROOT = Path(__file__).parent.parent
 DEMO = property_.read(ROOT / "seeds" / "demo" / "property.toml")
-KINDS = {model: topic for topic, model in TYPES.items()}
+KINDS: dict[type[Body], str] = {model: topic for topic, model in TYPES.items()}
 """What a report says → the CloudEvents type under which it travels."""
 
 
@@ -31,7 +31,7 @@ class Terminal:
         self.currency = currency
         self.round = uuid4()
 
-    def report(self, body: Data, *, round: UUID | None = None, **changes: Any) -> Report:
+    def report(self, body: Body, *, round: UUID | None = None, **changes: Any) -> Report:
         said = msgspec.json.encode([type(body).__name__, body, round or self.round])
         fields: dict[str, Any] = {
             "event_id": uuid4(),

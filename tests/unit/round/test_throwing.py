@@ -29,7 +29,7 @@ def test_b09_53_2010_art_5_2_1_the_line_is_decided_by_the_throws(throws: list[st
     bet = play.bet("pass", 10000)
     play.close()
     for dice in throws[:-1]:
-        play.throw(**({"void": "off_layout"} if dice == "void" else {"dice": dice}))
+        play.throw(None if dice == "void" else dice, void="off_layout" if dice == "void" else None)
         assert play.result(bet) == "open"
     play.throw(throws[-1])
     assert (play.result(bet), play.round.status) == (result, Status.SETTLED)
