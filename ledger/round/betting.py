@@ -114,10 +114,9 @@ class Betting(Guards):
             raise self._over("spot", spot)
         window = self.window_of(origin.terminal, origin.epoch, origin.sequence)
         if window is None:
-            numbered = "" if origin.sequence is None else f", and its terminal numbered it {origin.sequence}, after the close"
             raise Refusal(
                 "LGR-0210",
-                f"the bet came when betting was closed{numbered}",
+                "the bet came when betting was closed, and no number of its terminal shows that it was placed before",
                 field="spot",
                 value=spot,
                 help="return the chips to the player, or place the bet on the next round; a person records that it came late",

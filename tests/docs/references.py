@@ -37,10 +37,20 @@ _JSON = {
     "int": "whole number",
     "datetime": "time, UTC",
     "date": "date",
+    "bool": "true or false",
     "tuple[int, ...]": "list of whole numbers",
+    "tuple[str, ...]": "list of texts",
+    "tuple[UUID, ...]": "list of UUIDs",
     "tuple[LostBet, ...]": "list of LostBet",
+    "tuple[MovedBet, ...]": "list of MovedBet",
+    "tuple[CarriedBet, ...]": "list of CarriedBet",
+    "tuple[ReturnedBet, ...]": "list of ReturnedBet",
+    "Standing": "Standing",
 }
 """How a field stands in the payload."""
+
+_PARTS = (events.LostBet, events.MovedBet, events.CarriedBet, events.ReturnedBet, events.Standing)
+"""What stands within events; each is told below the first that has it."""
 
 GROUPS = {
     "01": "The input's shape",
@@ -50,12 +60,14 @@ GROUPS = {
     "05": "The store",
     "06": "The property's configuration",
     "07": "The command line",
+    "08": "Who may do what",
 }
 
 
 def events_page() -> str:
     """Every event of the log with its fields."""
     said = _docstrings()
+    told: set[type[msgspec.Struct]] = set()
     parts = [
         "# Events\n",
         _HEAD,
@@ -67,8 +79,10 @@ def events_page() -> str:
     for model in events.EVENTS:
         parts += [f"## {model.__name__}\n", f"{inspect.getdoc(model)}\n", f"Topic: `{model.TOPIC}`. {_posted(model)}\n"]
         parts += _fields(model, said, without=events.Body if issubclass(model, events.Body) else None)
-        if model is events.OutcomeRecorded:
-            parts += ["### LostBet\n", f"{inspect.getdoc(events.LostBet)}\n", *_fields(events.LostBet, said)]
+        for part in _PARTS:
+            if part not in told and any(part.__name__ in str(field.type) for field in msgspec.structs.fields(model)):
+                told.add(part)
+                parts += [f"### {part.__name__}\n", f"{inspect.getdoc(part)}\n", *_fields(part, said)]
     return _page(parts)
 
 
@@ -93,7 +107,8 @@ def _fields(model: type[Any], said: dict[str, dict[str, str]], without: type[Any
 def _docstrings() -> dict[str, dict[str, str]]:
     """Class → field → the string below it."""
     found: dict[str, dict[str, str]] = {}
-    for node in ast.parse(inspect.getsource(events)).body:
+    sources = Path(inspect.getfile(events)).parent.glob("*.py")
+    for node in [node for source in sorted(sources) for node in ast.parse(source.read_text("utf-8")).body]:
         if isinstance(node, ast.ClassDef):
             found[node.name] = {
                 field.target.id: below.value.value
