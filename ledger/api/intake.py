@@ -22,7 +22,7 @@ import msgspec
 from ledger.api.strictjson import Twice, canonical, kind, loads, printable, shown
 from ledger.errors import Refusal
 from ledger.money import minor_digits, parse_minor
-from ledger.reports import TYPES, Body, Malformed, PlaceBet, Report, Verdict
+from ledger.reports import TYPES, Body, Malformed, PlaceBet, Report, SignOff, SignOn, Verdict, table_stream
 
 MAX_BODY = 1 << 20
 """Bytes of one post's body."""
@@ -36,6 +36,8 @@ EITHER = "application/json"
 _ATTRIBUTES = frozenset(
     {"specversion", "id", "source", "type", "subject", "time", "sequence", "datacontenttype", "dataschema", "data"}
 )
+_ABOUT_TABLES = frozenset(topic for topic, model in TYPES.items() if model in (SignOn, SignOff))
+_TABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 _EXTENSION = re.compile(r"[a-z0-9]+")
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _SOURCE = re.compile(r"/terminals/([A-Za-z0-9][A-Za-z0-9._-]{0,63})")
@@ -130,7 +132,6 @@ def _report(item: object, received_at: datetime) -> Report:
     if item.get("specversion") != "1.0":
         raise _attribute(item, "specversion", 'is "1.0"')
     event_id = _uuid(item, "id", "is the event's own UUID, made by the terminal when it happened and kept for every retry")
-    round_id = _uuid(item, "subject", "is the round's UUID")
     source = _SOURCE.fullmatch(_text(item, "source", "names the terminal"))
     if source is None:
         raise _attribute(item, "source", "is /terminals/ and the terminal's id (ASCII letters, digits and . _ -, up to 64)")
@@ -139,6 +140,7 @@ def _report(item: object, received_at: datetime) -> Report:
         near = get_close_matches(topic[:200], TYPES, 1)
         known = f"did you mean {near[0]}?" if near else f"known types: {', '.join(TYPES)}"
         raise Refusal("LGR-0107", "no event of this type is read", field="type", value=shown(topic), help=known)
+    stream = _subject(item, topic)
     occurred_at = _time(item)
     sequence = _sequence(item)
     content_type = item.get("datacontenttype")
@@ -147,15 +149,15 @@ def _report(item: object, received_at: datetime) -> Report:
     body: Body
     try:
         body = _body(item.get("data"), topic)
-        said = fingerprint(source[1], topic, round_id, occurred_at, sequence, body)
+        said = fingerprint(source[1], topic, stream, occurred_at, sequence, body)
     except Refusal as refusal:
         body = Malformed(refusal=refusal)
-        said = fingerprint(source[1], topic, round_id, occurred_at, sequence, canonical(item.get("data")))
+        said = fingerprint(source[1], topic, stream, occurred_at, sequence, canonical(item.get("data")))
     return Report(
         event_id=event_id,
         terminal=source[1],
         type=topic,
-        round=round_id,
+        round=stream,
         occurred_at=occurred_at,
         received_at=received_at,
         sequence=sequence,
@@ -223,6 +225,16 @@ def _attribute(item: Mapping[str, Any], name: str, rule: str) -> Refusal:
     return Refusal(
         "LGR-0103", f"the attribute `{name}` {rule}, not {kind(item[name])} like this", field=name, value=shown(item[name])
     )
+
+
+def _subject(item: Mapping[str, Any], topic: str) -> UUID:
+    """The stream that the event is about: a round, by its id, or a table, by its."""
+    if topic not in _ABOUT_TABLES:
+        return _uuid(item, "subject", "is the round's UUID")
+    table = _text(item, "subject", "is the table's id")
+    if not _TABLE.fullmatch(table):
+        raise _attribute(item, "subject", "is the table's id")
+    return table_stream(table)
 
 
 def _text(item: Mapping[str, Any], name: str, rule: str) -> str:

@@ -20,6 +20,8 @@ from projections.views import RoundView
 _ANSWERS = (Answer, Balances, Health, Problem, RoundView, TableReport, Time)
 _REF = "#/components/schemas/{name}"
 _UUID = {"type": "string", "format": "uuid"}
+_ROUND = {**_UUID, "description": "The round's id, made by the terminal (UUID version 7 keeps the log compact)."}
+_TABLE = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$", "description": "The table's id."}
 
 
 _EXAMPLES: dict[str, Any] = json.loads(Path(__file__).with_name("examples.json").read_text("utf-8"))
@@ -76,7 +78,7 @@ def _event(topic: str, data: str) -> dict[str, Any]:
             "id": {**_UUID, "description": "The event's own id, made by the terminal when it happened and kept for every retry."},
             "source": {"type": "string", "pattern": "^/terminals/[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},
             "type": {"const": topic},
-            "subject": {**_UUID, "description": "The round's id, made by the terminal (UUID version 7 keeps the log compact)."},
+            "subject": _TABLE if data in ("SignOn", "SignOff") else _ROUND,
             "time": {
                 "type": "string",
                 "format": "date-time",

@@ -11,8 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from ledger import application
-from ledger.application import Rounds
+from ledger.application import Rounds, memory
 from tests.support import Terminal, accepted, codes, house
 
 FEW, MANY = 1_000, 10_000
@@ -103,30 +102,30 @@ def test_what_does_not_fit_into_memory_is_loaded_again(
     rounds: Rounds, monkeypatch: pytest.MonkeyPatch, kept: int, events: int
 ) -> None:
     """Four tables are played turn by turn, one post a bet, with memory for less: each post finds its round as the log has it."""
-    monkeypatch.setattr(application, "_ROUNDS_KEPT", kept)
-    monkeypatch.setattr(application, "_EVENTS_KEPT", events)
+    monkeypatch.setattr(memory, "_ROUNDS_KEPT", kept)
+    monkeypatch.setattr(memory, "_EVENTS_KEPT", events)
     terminals = [Terminal(*table) for table in TABLES]
     for terminal in terminals:
         accepted(rounds.post([terminal.open()]))
     for _ in range(6):
         for terminal in terminals:
             accepted(rounds.post([terminal.bet("red" if terminal.game == "roulette" else "small")]))
-            assert len(rounds._rounds) <= kept
-            assert events or len(rounds._rounds) == 1
+            assert len(rounds._memory._rounds) <= kept
+            assert events or len(rounds._memory._rounds) == 1
     for terminal in terminals:
         assert codes(rounds.post([terminal.close(), terminal.outcome(SHOWN[terminal.game])])) == ["accepted"] * 2
         assert len(rounds.round(terminal.round).bets) == 6
-    assert len(rounds._rounds) <= kept
+    assert len(rounds._memory._rounds) <= kept
 
 
 def test_late_posts_to_settled_rounds_do_not_add_up_in_memory(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(application, "_EVENTS_KEPT", 100)
+    monkeypatch.setattr(memory, "_EVENTS_KEPT", 100)
     late = []
     for _ in range(10):
         terminal = Terminal()
         accepted(rounds.post(terminal.whole_round([("red", "100")] * 30, "17")))
         late.append(terminal.bet("red"))
-    assert not rounds._rounds, "a settled round is not kept"
+    assert not rounds._memory._rounds, "a settled round is not kept"
     for bet in late:
-        assert codes(rounds.post([bet])) == ["LGR-0204"]
-        assert sum(round_.version for round_ in rounds._rounds.values()) <= 100
+        assert codes(rounds.post([bet])) == ["LGR-0210"]
+        assert sum(round_.version for round_ in rounds._memory._rounds.values()) <= 100

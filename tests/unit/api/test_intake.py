@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ledger.api import intake
 from ledger.errors import Refusal
-from ledger.reports import CloseBetting, Malformed, OpenRound, PlaceBet, RecordOutcome, Report, Verdict
+from ledger.reports import CloseBetting, Malformed, OpenRound, PlaceBet, RecordOutcome, Report, SignOn, Verdict, table_stream
 from tests.unit.api.events import EVENT, ROUND, bet, event, raw_bet
 
 NOT_STRINGS = (
@@ -81,6 +81,15 @@ def test_a_bet_is_read_as_it_was_sent() -> None:
 )
 def test_every_type_has_its_body(kind: str, data: Any, body: Any) -> None:
     assert report(event(kind, data)).body == body
+
+
+def test_what_concerns_a_table_has_the_table_s_id_as_its_subject() -> None:
+    said = {"table": "R01", "person": "D-7", "role": "dealer"}
+    found = report(event("StaffSignedOn", said) | {"subject": "R01"})
+    assert (found.round, found.body) == (table_stream("R01"), SignOn(table="R01", person="D-7", role="dealer"))
+    for subject in (None, 7, "", "R 01", "x" * 65):
+        refused = refusal(event("StaffSignedOff", said) | {"subject": subject})
+        assert (refused.code, refused.field) == ("LGR-0103", "subject")
 
 
 class TestB16NumbersThatAreNone:
