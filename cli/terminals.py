@@ -45,7 +45,11 @@ def terminals(terminal: str | None, gaps: bool, form: Form) -> int:
         found = standings(conn, terminal)
     if terminal is not None and not found:
         raise Refusal(
-            "LGR-0305", "no terminal of this id has numbered an event", field="TERMINAL", value=terminal, help="roundledger terminals"
+            "LGR-0305",
+            "no terminal of this id has numbered an event",
+            field="TERMINAL",
+            value=terminal,
+            help="roundledger terminals",
         )
     rows = []
     for each in found:

@@ -129,11 +129,13 @@ class Line:
         self.recent: dict[int, UUID] = {}
         """The numbers that are not written down yet, with their reports' event ids."""
 
-    def receive(self, number: int, event_id: UUID) -> None:
-        """A report was answered for good."""
-        if number not in self.numbers:
-            self.numbers.add(number)
-            self.recent[number] = event_id
+    def receive(self, number: int, event_id: UUID) -> bool:
+        """A report was answered for good; False where that was known."""
+        if number in self.numbers:
+            return False
+        self.numbers.add(number)
+        self.recent[number] = event_id
+        return True
 
     def undo(self, number: int, event_id: UUID) -> None:
         """It was not, after all."""
@@ -177,11 +179,12 @@ class Sequences:
         if written:
             self._whole.add(table)
 
-    def left(self, table: str, position: int) -> None:
-        """The table is about to be given back: all is written down."""
-        self.save(table, position, leaving=True)
+    def left(self, table: str, position: int) -> bool:
+        """The table is about to be given back: all is written down. False where that failed."""
+        done = self.save(table, position, leaving=True)
         if len(self._lines) > _LINES:
             self._forget(table)
+        return done
 
     def lost(self) -> None:
         """Nobody knows what became of the last append: what memory has is not to be believed."""
@@ -256,13 +259,13 @@ class Sequences:
         for table in {line.table for line in lines if len(line.recent) >= SAVED_EVERY}:
             self.save(table, position)
 
-    def save(self, table: str, position: int, *, leaving: bool = False) -> None:
+    def save(self, table: str, position: int, *, leaving: bool = False) -> bool:
         """Writes down what came of the table up to `position`, the last one that this process has appended.
 
-        Where that fails it is only logged: the log has it all.
+        False where that failed, which is only logged: the log has it all.
         """
         if table not in self._whole:
-            return
+            return True
         position = max(position, self._counted_to[table])
         lines = [line for line in self._lines.values() if line.table == table and line.recent]
         rows = [store.Row(line.terminal, line.epoch, line.since, line.numbers.spans) for line in lines]
@@ -271,13 +274,14 @@ class Sequences:
                 store.keep(conn, table, self._held[table], rows, position, leaving=leaving)
         except Exception:  # noqa: BLE001 - whatever it was, the next time is as good
             _log.warning("what was received at table %s could not be written down", table, exc_info=True)
-            return
+            return False
         self._counted_to[table] = position
         for line in lines:
             line.in_block += len(line.recent)
             line.recent.clear()
             if line.in_block >= _BLOCK:
                 line.since, line.in_block = position, 0
+        return True
 
 
 _STATELESS = frozenset({"LGR-0203", "LGR-0207", "LGR-0208", "LGR-0209"})
