@@ -32,8 +32,8 @@ _COLUMNS = (
 def terminals(terminal: str | None, gaps: bool, form: Form) -> int:
     """Show what was received of each terminal.
 
-    Terminals number their events from 1, anew in each epoch. A number that is missing between others is an event that the terminal
-    has made and the ledger has not got.
+    Terminals number their events from 1, anew in each epoch. A number that is missing between others is an event that the
+    terminal has made and the ledger has not got.
     """
     import psycopg
 

@@ -151,7 +151,7 @@ class Book:
             self._verify_difference(limits.differential, spot, stake)
 
     def verify_change(self, player: str, was: tuple[Spot, MinorUnits], spot: Spot, stake: MinorUnits) -> None:
-        """As `verify`, for a bet that is open as `was` and would be this one. Less on the same spot only has its minimum to keep."""
+        """As `verify`, for a bet that is open as `was` and would be this one. Less on the same spot has its minimum to keep."""
         self.remove(player, *was)
         try:
             self.verify(player, spot, stake, late=spot is was[0] and stake <= was[1])

@@ -289,7 +289,7 @@ _OF_STATE = frozenset({"LGR-0408", "LGR-0409", "LGR-0606", "LGR-0607", "LGR-0608
 
 
 def perhaps_early(report: Report, refusal: Refusal, line: Line | None) -> Refusal:
-    """The refusal, or, where reports that the terminal numbered before this one are missing and could change it, one to come again."""
+    """The refusal; or one to be tried again, where reports that the terminal numbered before are missing and could change it."""
     of_state = refusal.code in _OF_STATE or (refusal.code.startswith("LGR-02") and refusal.code not in _STATELESS)
     if line is None or report.sequence is None or refusal.meaning.retryable or not of_state:
         return refusal

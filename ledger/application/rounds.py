@@ -120,7 +120,7 @@ class Rounds(Application[UUID]):
             first, later = _without_repeats(reports, waiting)
             self._post_distinct(reports, first, verdicts)
             waiting = later
-        return [verdicts[n] for n in range(len(reports))]
+        return self._told(reports, verdicts)
 
     def _post_distinct(self, reports: Sequence[Report], waiting: list[int], verdicts: dict[int, Verdict]) -> None:
         """Fills `verdicts` for the reports at `waiting`, whose event ids all differ."""
@@ -218,7 +218,7 @@ class Rounds(Application[UUID]):
             decided[n] = Verdict(
                 event_id=reports[n].event_id, status="accepted", round=reports[n].round, positions=tuple(positions[start:end])
             )
-        verdicts.update(self._told(reports, decided))
+        verdicts.update(decided)
         if positions:
             self._reached = positions[-1]
         self._memory.sequences.save_some([line for line, _ in group.numbered], self._reached)
@@ -229,16 +229,16 @@ class Rounds(Application[UUID]):
             group.receive(self._memory.sequences.known(report), report)
         return verdict
 
-    def _told(self, reports: Sequence[Report], decided: dict[int, Verdict]) -> dict[int, Verdict]:
-        """The verdicts, with what was received by now of the terminals that numbered their reports."""
+    def _told(self, reports: Sequence[Report], verdicts: dict[int, Verdict]) -> list[Verdict]:
+        """The verdicts in order, with what was received by now of the terminals that number their reports."""
         told: dict[Line, Received] = {}
-        for n, verdict in decided.items():
-            line = self._memory.sequences.known(reports[n])
+        for n, report in enumerate(reports):
+            line = self._memory.sequences.known(report)
             if line is not None:
                 if line not in told:
                     told[line] = line.standing()
-                decided[n] = msgspec.structs.replace(verdict, received=told[line])
-        return decided
+                verdicts[n] = msgspec.structs.replace(verdicts[n], received=told[line])
+        return [verdicts[n] for n in range(len(reports))]
 
     def _append(self, group: Group) -> list[int]:
         if not group.events and not group.rejections:

@@ -85,7 +85,7 @@ def test_a_fork_is_named_from_the_log_when_memory_no_longer_has_it(dsn: str, mon
         rejected = table.bet("split:3-4", sequence=20)
         for report in [*reports, rejected]:
             rounds.post([report])
-        for other in reports[1:] + [rejected]:
+        for other in [*reports[1:], rejected]:
             [verdict] = rounds.post([table.bet("odd", sequence=other.sequence)])
             assert verdict.refusal is not None
             assert verdict.refusal.code == "LGR-0303"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from uuid import UUID, uuid4
 
@@ -37,26 +38,34 @@ def test_a_round_says_the_limits_that_it_was_opened_under() -> None:
     assert opened(None).terms.limits is None
 
 
-def test_a_withdrawn_void_or_changed_bet_makes_room() -> None:
+def withdraw(round_: Round, bet: UUID) -> None:
+    round_.withdraw_bet(ROULETTE, bet, origin())
+
+
+def void(round_: Round, bet: UUID) -> None:
+    round_.void_bet(ROULETTE, bet, origin(), reason="miskeyed")
+
+
+def lower(round_: Round, bet: UUID) -> None:
+    round_.change_bet(ROULETTE, bet, origin(), stake="100")
+
+
+def move(round_: Round, bet: UUID) -> None:
+    round_.change_bet(ROULETTE, bet, origin(), spot="red")
+
+
+@pytest.mark.parametrize("act", [withdraw, void, lower, move])
+def test_a_withdrawn_void_or_changed_bet_makes_room(act: Callable[[Round, UUID], None]) -> None:
     round_ = opened(Limits("MOP", Band(maximum=100_00), exposure=3_500_00))
     first = bet(round_, "straight:17", 100_00)
-    for act in (
-        lambda: round_.withdraw_bet(ROULETTE, first, origin()),
-        lambda: round_.void_bet(ROULETTE, first, origin(), reason="miskeyed"),
-        lambda: round_.change_bet(ROULETTE, first, origin(), stake="100"),
-        lambda: round_.change_bet(ROULETTE, first, origin(), spot="red"),
-    ):
-        with pytest.raises(Refusal, match="LGR-0606"):
-            bet(round_, "straight:17", 99_01)
-        with pytest.raises(Refusal, match="LGR-0607"):
-            bet(round_, "odd", 1)
-        act()
-        first = bet(round_, "straight:17", 99_00)
-        book = round_.book
-        round_.change_bet(ROULETTE, first, origin(), stake="9800")
-        assert round_.book is book, "it keeps in step and is not made anew"
-        round_ = opened(round_.limits)
-        first = bet(round_, "straight:17", 100_00)
+    with pytest.raises(Refusal, match="LGR-0606"):
+        bet(round_, "straight:17", 99_00)
+    with pytest.raises(Refusal, match="LGR-0607"):
+        bet(round_, "odd", 1)
+    book = round_.book
+    act(round_, first)
+    bet(round_, "straight:17", 99_00)
+    assert round_.book is book, "it keeps in step and is not made anew"
 
 
 def test_a_change_beyond_a_limit_is_refused_and_leaves_the_bet() -> None:
