@@ -98,6 +98,8 @@ class Book:
         """Bets that came or went since the exposure was last asked for."""
         self._at_most = 0
         """What the exposure cannot exceed."""
+        self._odds: dict[Spot, list[tuple[int, int]]] = {}
+        """Spot → what it can win, net, as numerator and denominator; as many as it has payoffs, mostly one."""
         self._opposite = {} if limits.differential is None else opposite(regulation)
         self._staked = dict.fromkeys(self._opposite, 0)
 
@@ -216,8 +218,12 @@ class Book:
             )
 
     def _largest_prize(self, spot: Spot, stake: int) -> int:
-        unit = self._unit
-        return max([stake * payoff.net_num // (payoff.net_den * unit) * unit for payoff, _ in spot.winning])
+        odds = self._odds.get(spot)
+        if odds is None:
+            odds = self._odds[spot] = [(payoff.net_num, payoff.net_den * self._unit) for payoff, _ in spot.winning]
+        if len(odds) == 1:
+            return stake * odds[0][0] // odds[0][1] * self._unit
+        return max([stake * net_num // net_den for net_num, net_den in odds]) * self._unit
 
 
 @cache
