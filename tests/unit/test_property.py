@@ -78,11 +78,11 @@ def test_its_content_is_canonical_and_brings_it_back() -> None:
         ("clock_tolerance = 120", 'clock_tolerance = "120"', "int"),
         ('terminals = ["T-R02"]', 'terminals = ["T-R01"]', "posts for table R01 already"),
         ('terminals = ["T-R02"]', 'terminals = ["T R02"]', "an id is"),
-        ('minimum = "10.00"', 'minimum = "10.001"', "decimals"),
-        ('minimum = "10.00"', 'minimum = "0"', "greater than zero"),
-        ('minimum = "10.00"', 'minimum = "1e1"', "plain decimal"),
-        ('minimum = "10.00"', 'minimum = "6000.00"', "the maximum is lower: MOP 5000.00"),
-        ('maximum = "2000.00"', 'maximum = "5.00"', "the maximum is lower: MOP 5.00"),
+        ('minimum = "1.00"', 'minimum = "10.001"', "decimals"),
+        ('minimum = "1.00"', 'minimum = "0"', "greater than zero"),
+        ('minimum = "1.00"', 'minimum = "1e1"', "plain decimal"),
+        ('minimum = "1.00"', 'minimum = "6000.00"', "the maximum is lower: MOP 5000.00"),
+        ('maximum = "2000.00"', 'maximum = "0.50"', "the maximum is lower: MOP 0.50"),
         ('chance = "straight"', 'chance = "straigth"', "roulette has no such chance"),
         ('id = "D-12"', 'id = "D-11"', "two people"),
         ('id = "D-11"', 'id = "ho@example.com"', "e-mail"),
@@ -156,7 +156,7 @@ def test_the_difference_names_each_entry_by_its_part() -> None:
     changed = msgspec.structs.replace(DEMO, tables=(Table("R00", "A", "roulette", "MOP", "1"), raised, *others), people=())
     found = {change.entry: (change.was, change.now) for change in property_.difference(DEMO, changed)}
     assert found["tables[R00].game"] == (None, "roulette")
-    assert found["tables[R01].minimum"] == ("10.00", None)
+    assert found["tables[R01].minimum"] == ("1.00", None)
     assert found["tables[R01].maximum"] == ("5000.00", "6000.00")
     assert found["tables[R01].chances[straight].maximum"] == ("2000.00", None)
     assert found["people[S-8].roles"] == ("supervisor, admin", None)
