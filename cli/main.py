@@ -36,6 +36,7 @@ COMMANDS = {
     "replay": "cli.replay:replay",
     "rules": "cli.rules:rules",
     "property": "cli.property:property_",
+    "terminals": "cli.terminals:terminals",
     "db": "cli.db:db",
     "doctor": "cli.doctor:doctor",
     "explain-error": "cli.errors:explain_error",

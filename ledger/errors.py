@@ -2,7 +2,7 @@
 
 A refusal shows the user's own input, says what was expected and why (the article, where there is one) and what to do next.
 Codes are public and never change their meaning. By hundreds: 01 the input's shape, 02 the life of a round, 03 retries and
-terminals, 04 rules, 05 the store, 06 the property's configuration, 07 the command line, 08 who may do what.
+terminals, 04 rules, 05 the store, 06 the property's configuration and its limits, 07 the command line, 08 who may do what.
 
 This module imports nothing of ours, so the rules core may use it.
 """
@@ -69,6 +69,9 @@ CODES: dict[str, Code] = {
     # 03: retries and terminals
     "LGR-0301": Code("This event id was used for another body", 422),
     "LGR-0302": Code("The same event is being recorded at this moment", 409, retryable=True),
+    "LGR-0303": Code("Another event of the terminal has this number", 422),
+    "LGR-0304": Code("Earlier events of this terminal are missing", 409, retryable=True),
+    "LGR-0305": Code("No such terminal", 404),
     # 04: rules
     "LGR-0401": Code("No regulation was in effect", 422),
     "LGR-0402": Code("Unknown regulation", 422),
@@ -109,6 +112,10 @@ CODES: dict[str, Code] = {
     "LGR-0602": Code("Unknown table", 422),
     "LGR-0603": Code("The table deals another game", 422),
     "LGR-0604": Code("The property's configuration is not valid", 422),
+    "LGR-0605": Code("The stake is below the minimum", 422),
+    "LGR-0606": Code("The stake is above the maximum", 422),
+    "LGR-0607": Code("The bet would exceed the table's exposure limit", 422),
+    "LGR-0608": Code("The bet would exceed the table's differential", 422),
     # 07: the command line
     "LGR-0701": Code("No round or bet has this id", 404),
     "LGR-0702": Code("More than one has an id that begins so", 409),

@@ -7,7 +7,7 @@ streams of their own beside those of the rounds.
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from typing import NamedTuple, cast
 from uuid import UUID, uuid5
@@ -16,7 +16,7 @@ from eventsourcing.persistence import EventStore, IntegrityError
 
 from ledger import property as property_
 from ledger.errors import Refusal
-from ledger.events import DocumentRecorded
+from ledger.events import DocumentRecorded, RoundOpened
 from ledger.property import Property, Table
 from ledger.reports import table_stream
 from ledger.round import RoundEvent
@@ -41,6 +41,10 @@ class Houses:
     def __init__(self, events: EventStore[UUID]) -> None:
         self._events = events
         self._houses: dict[str, House] = {}
+        self._configurations: dict[str, Property] = {}
+        """Hash → configuration, of all that were ever logged."""
+        self._played: dict[tuple[str, str], House] = {}
+        """Hash of a configuration and table → that table as it was configured then."""
         self._table_streams: frozenset[UUID] = frozenset()
         self._version = 0
         self._regulations: dict[str, Regulation] = {}
@@ -61,7 +65,7 @@ class Houses:
         newer = cast(list[RoundEvent], list(self._events.get(_PROPERTIES, gt=self._version)))
         for event in newer:
             assert isinstance(event.body, DocumentRecorded)
-            config = property_.from_content(event.body.content)
+            config = self._configurations[event.body.sha256] = property_.from_content(event.body.content)
             self._houses = {id_: house for id_, house in self._houses.items() if house.property.id != config.id}
             self._houses |= {table.id: House(config, table) for table in config.tables}
             self._version = event.originator_version
@@ -128,6 +132,28 @@ class Houses:
                 help=f"tables: {', '.join(sorted(self._houses))}",
             )
         return house
+
+    def played_under(self, opened: RoundOpened) -> House:
+        """The configuration that a round was opened under, whichever is in force now. Raises Refusal LGR-0504."""
+        key = (opened.property_hash, opened.table)
+        found = self._played.get(key)
+        if found is None:
+            self.read()
+            config = self._configurations.get(opened.property_hash)
+            tables = [] if config is None else [table for table in config.tables if table.id == opened.table]
+            if config is None or not tables:
+                raise Refusal(
+                    "LGR-0504",
+                    f"the log does not hold the configuration of table {opened.table} that the round names",
+                    value=opened.property_hash,
+                )
+            found = self._played[key] = House(config, tables[0])
+        return found
+
+    def tolerance(self, table: str) -> timedelta | None:
+        """By how much a clock at the table may be off, as configured now; None where nothing is said of it."""
+        house = self._houses.get(table)
+        return None if house is None else house.property.tolerance
 
     def gaming_day(self, table: str, at: datetime) -> date | None:
         """The gaming day to which the instant belongs at the table; None where no property has the table any more."""

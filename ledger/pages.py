@@ -97,6 +97,15 @@ PAGES: dict[str, str] = {
         "was stored. A new event needs a new id; a retry repeats the first body."
     ),
     "LGR-0302": "The same event is being written by another request at this moment. Send it again to read its answer.",
+    "LGR-0303": (
+        "A terminal numbers its events, and each number stands for one of them. This number was used for another event, which is "
+        "named. A terminal that lost count begins a new epoch, in which it numbers from 1 again."
+    ),
+    "LGR-0304": (
+        "The event would be refused as the round stands now, but events that the same terminal numbered before it have not come, "
+        "and they may change that. Nothing was kept: send the missing events, then this one again with the same id."
+    ),
+    "LGR-0305": "No terminal of this id has sent a numbered event.",
     "LGR-0401": "No regulation was in force for this game at that time, and the property has not opted into a repealed one.",
     "LGR-0402": "The ledger holds no order of this number.",
     "LGR-0403": (
@@ -155,6 +164,19 @@ PAGES: dict[str, str] = {
     "LGR-0602": "The table is not one of the property's. Tables are declared in the property's configuration.",
     "LGR-0603": "A table deals the game that the property's configuration gives it.",
     "LGR-0604": "The property's configuration was refused; the detail names the line.",
+    "LGR-0605": "Each bet has to reach the minimum that the table has for its chance. The detail says by how much it does not.",
+    "LGR-0606": (
+        "What one player has on one spot of a round stays within the maximum that the table has for its chance: several bets on "
+        "the same spot count together. The detail says by how much they would exceed it; the help what can still be staked there."
+    ),
+    "LGR-0607": (
+        "The table's exposure limit bounds what the house can lose on all open bets of the round, whatever the table shows. With "
+        "this bet it could lose more. A bet that does not raise the worst case is taken all the same."
+    ),
+    "LGR-0608": (
+        "The table's differential bounds by how much the stakes on one of two opposing spots, such as red and black, may exceed "
+        "those on the other."
+    ),
     "LGR-0701": (
         "The beginning of an id is enough, but no round or bet of the log has one that begins so. `roundledger rounds "
         "list` shows the rounds."

@@ -354,6 +354,18 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     body: Body
 
 
+class Received(msgspec.Struct, frozen=True, kw_only=True):
+    """What was received of one epoch of a terminal: which of its numbers were answered for good."""
+
+    terminal: str
+    epoch: int
+    """0 where the terminal names none."""
+    contiguous: int
+    """The highest number up to which all from 1 were received."""
+    missing: tuple[tuple[int, int], ...] = ()
+    """From, to: the lowest numbers below the highest received one that were not; twenty spans at most."""
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one report.
 
@@ -366,3 +378,5 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     round: UUID | None
     positions: tuple[int, ...] = ()
     refusal: Refusal | None = None
+    received: Received | None = None
+    """What was received of the report's terminal by the time of this answer, where the report had a number."""

@@ -27,7 +27,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ledger.api import intake, openapi, problems
+from ledger.api import intake, openapi, problems, views
 from ledger.api.strictjson import printable
 from ledger.api.views import Answer, Health, Item, Reader, Time
 from ledger.errors import Refusal
@@ -87,6 +87,8 @@ def create_app(
             Route("/v1/balances", door.get_balances),
             Route("/v1/reports/tables", door.get_tables),
             Route("/healthz", door.get_health),
+            Route("/v1/terminals/{id}", door.get_terminal),
+            Route("/v1/time", door.get_time),
             Route("/time", door.get_time),
             Route("/openapi.json", door.get_openapi),
             Route("/problems/{code}", door.get_problem),
@@ -123,9 +125,10 @@ class _Door:
         written = await asyncio.wrap_future(self.writer.submit(reports)) if reports else []
         decided = iter(written)
         verdicts = [item if isinstance(item, Verdict) else next(decided) for item in items]
+        sequences = _sequences(verdicts)
         if single and verdicts[0].refusal is not None:
-            return problems.response(verdicts[0].refusal, verdicts[0].event_id)
-        return _json(Answer(items=tuple(_answer(verdict) for verdict in verdicts)))
+            return problems.response(verdicts[0].refusal, verdicts[0].event_id, sequences=sequences)
+        return _json(Answer(items=tuple(_answer(verdict) for verdict in verdicts), sequences=sequences))
 
     async def _body(self, request: Request) -> bytes:
         """The body, read no further than its limit whatever Content-Length promised."""
@@ -170,6 +173,14 @@ class _Door:
                 value=text,
                 help="it may not have been opened yet",
             )
+        return _json(found)
+
+    async def get_terminal(self, request: Request) -> Response:
+        _parameters(request)
+        terminal = request.path_params["id"]
+        found = await self._read(lambda: self._reader.terminal(terminal)) if terminal.isprintable() else None
+        if found is None:
+            raise Refusal("LGR-0305", "no terminal of this id has numbered an event", field="id", value=printable(terminal))
         return _json(found)
 
     async def get_balances(self, request: Request) -> Response:
@@ -251,6 +262,12 @@ def _answer(verdict: Verdict) -> Item:
         positions=tuple(map(str, verdict.positions)),
         problem=None if refusal is None else problems.problem(refusal, verdict.event_id),
     )
+
+
+def _sequences(verdicts: Sequence[Verdict]) -> tuple[views.Sequence, ...]:
+    """What was received of each terminal and epoch of a post; the last word on each counts."""
+    told = {(each.terminal, each.epoch): each for verdict in verdicts if (each := verdict.received) is not None}
+    return tuple(map(views.sequence, told.values()))
 
 
 def _json(body: object) -> Response:

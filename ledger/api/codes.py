@@ -6,10 +6,11 @@ EVENT = (
     *("LGR-0103", "LGR-0104", "LGR-0105", "LGR-0106", "LGR-0107", "LGR-0108"),
     *("LGR-0201", "LGR-0202", "LGR-0203", "LGR-0204", "LGR-0205", "LGR-0206", "LGR-0208"),
     *(f"LGR-02{n}" for n in range(10, 28)),
-    "LGR-0301",
+    *("LGR-0301", "LGR-0303", "LGR-0304"),
     *("LGR-0401", "LGR-0403", "LGR-0404", "LGR-0405", "LGR-0406", "LGR-0408", "LGR-0409", "LGR-0412"),
     *("LGR-0503", "LGR-0504", "LGR-0521"),
     *("LGR-0601", "LGR-0602", "LGR-0603"),
+    *("LGR-0605", "LGR-0606", "LGR-0607", "LGR-0608"),
     "LGR-0801",
 )
 """Of one event: the answer where it was posted alone, else its item's problem."""
@@ -27,6 +28,8 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "getBalances": (*_READ, "LGR-0518"),
     "getTableReports": (*_READ, "LGR-0518"),
     "getHealth": _READ,
+    "getTerminal": (*_READ, "LGR-0305"),
+    "getTerminalTime": ("LGR-0108", _FAULT),
     "getTime": ("LGR-0108", _FAULT),
 }
 """`operationId` → codes. Any path answers LGR-0112 to a method that is not its own, and any other path LGR-0111."""

@@ -34,15 +34,15 @@ BATCH = "application/cloudevents-batch+json"
 EITHER = "application/json"
 
 _ATTRIBUTES = frozenset(
-    {"specversion", "id", "source", "type", "subject", "time", "sequence", "datacontenttype", "dataschema", "data"}
+    {"specversion", "id", "source", "type", "subject", "time", "epoch", "sequence", "datacontenttype", "dataschema", "data"}
 )
 _ABOUT_TABLES = frozenset(topic for topic, model in TYPES.items() if model in (SignOn, SignOff))
 _TABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 _EXTENSION = re.compile(r"[a-z0-9]+")
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _SOURCE = re.compile(r"/terminals/([A-Za-z0-9][A-Za-z0-9._-]{0,63})")
-_SEQUENCE = re.compile(r"[0-9]{1,16}")
-_LARGEST_SEQUENCE = 2**53 - 1
+_DIGITS = re.compile(r"[0-9]{1,16}")
+_LARGEST_NUMBER = 2**53 - 1
 """It stands as a number in the log's payloads, and beyond this readers of JSON round (RFC 7493, 2.2)."""
 _JSON_TYPE = re.compile(r"application/([a-z0-9.+-]+\+)?json\s*(;.*)?", re.IGNORECASE)
 _Time = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -142,17 +142,18 @@ def _report(item: object, received_at: datetime) -> Report:
         raise Refusal("LGR-0107", "no event of this type is read", field="type", value=shown(topic), help=known)
     stream = _subject(item, topic)
     occurred_at = _time(item)
-    sequence = _sequence(item)
+    epoch = _number(item, "epoch", "is the terminal's count of its own restarts")
+    sequence = _number(item, "sequence", "is the terminal's own number of the event")
     content_type = item.get("datacontenttype")
     if content_type is not None and not (isinstance(content_type, str) and _JSON_TYPE.fullmatch(content_type)):
         raise _attribute(item, "datacontenttype", "is application/json, or left out")
     body: Body
     try:
         body = _body(item.get("data"), topic)
-        said = fingerprint(source[1], topic, stream, occurred_at, sequence, body)
+        said = fingerprint(source[1], topic, stream, occurred_at, sequence, body, epoch)
     except Refusal as refusal:
         body = Malformed(refusal=refusal)
-        said = fingerprint(source[1], topic, stream, occurred_at, sequence, canonical(item.get("data")))
+        said = fingerprint(source[1], topic, stream, occurred_at, sequence, canonical(item.get("data")), epoch)
     return Report(
         event_id=event_id,
         terminal=source[1],
@@ -161,13 +162,20 @@ def _report(item: object, received_at: datetime) -> Report:
         occurred_at=occurred_at,
         received_at=received_at,
         sequence=sequence,
+        epoch=epoch,
         fingerprint=said,
         body=body,
     )
 
 
 def fingerprint(
-    terminal: str, topic: str, round_id: UUID, occurred_at: datetime, sequence: int | None, body: Body | str
+    terminal: str,
+    topic: str,
+    round_id: UUID,
+    occurred_at: datetime,
+    sequence: int | None,
+    body: Body | str,
+    epoch: int | None = None,
 ) -> bytes:
     """SHA-256 of what a report says, in one canonical form: the same for any spelling of it, for as long as logs live.
 
@@ -184,6 +192,8 @@ def fingerprint(
         "sequence": None if sequence is None else str(sequence),
         "data": body,
     }
+    if epoch is not None:
+        meaning["epoch"] = str(epoch)
     return hashlib.sha256(_canonical.encode(meaning)).digest()
 
 
@@ -264,13 +274,12 @@ def _time(item: Mapping[str, Any]) -> datetime:
         raise _attribute(item, "time", "is a time of RFC 3339 with its offset, such as 2026-11-29T20:00:00+08:00") from None
 
 
-def _sequence(item: Mapping[str, Any]) -> int | None:
-    value = item.get("sequence")
+def _number(item: Mapping[str, Any], name: str, rule: str) -> int | None:
+    value = item.get(name)
     if value is None:
         return None
-    if not (isinstance(value, str) and _SEQUENCE.fullmatch(value) and int(value) <= _LARGEST_SEQUENCE):
-        rule = f'is the terminal\'s own number as a string of digits, such as "12", up to {_LARGEST_SEQUENCE}'
-        raise _attribute(item, "sequence", rule)
+    if not (isinstance(value, str) and _DIGITS.fullmatch(value) and int(value) <= _LARGEST_NUMBER):
+        raise _attribute(item, name, f'{rule}, as a string of digits, such as "12", up to {_LARGEST_NUMBER}')
     return int(value)
 
 

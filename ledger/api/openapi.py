@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 from ledger.api import codes, intake, problems
-from ledger.api.views import Answer, Balances, Health, Problem, Time
+from ledger.api.views import Answer, Balances, Health, Problem, TerminalView, Time
 from ledger.errors import CODES
 from ledger.reports import TYPES
 from projections.queries import TableReport
 from projections.views import RoundView
 
-_ANSWERS = (Answer, Balances, Health, Problem, RoundView, TableReport, Time)
+_ANSWERS = (Answer, Balances, Health, Problem, RoundView, TableReport, TerminalView, Time)
 _REF = "#/components/schemas/{name}"
 _UUID = {"type": "string", "format": "uuid"}
 _ROUND = {**_UUID, "description": "The round's id, made by the terminal (UUID version 7 keeps the log compact)."}
@@ -84,10 +84,15 @@ def _event(topic: str, data: str) -> dict[str, Any]:
                 "format": "date-time",
                 "description": "When it happened, by the terminal's clock, with offset.",
             },
+            "epoch": {
+                "type": "string",
+                "pattern": "^[0-9]{1,16}$",
+                "description": "The terminal's count of its own restarts, below 2^53; it numbers from 1 in each. 0 if left out.",
+            },
             "sequence": {
                 "type": "string",
                 "pattern": "^[0-9]{1,16}$",
-                "description": "The terminal's own number of the event, below 2^53.",
+                "description": "The terminal's own number of the event, from 1 in each epoch, below 2^53.",
             },
             "datacontenttype": {"type": "string", "description": "application/json, or left out."},
             "data": _ref(data),
@@ -139,6 +144,13 @@ def _paths() -> dict[str, Any]:
             [_query("day", "One gaming day; all without it.", {"format": "date"}), at_least],
         ),
         "/healthz": _get("getHealth", "Whether the service can read and write", "Health", []),
+        "/v1/terminals/{id}": _get(
+            "getTerminal",
+            "What was received of a terminal, and what is missing",
+            "TerminalView",
+            [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}],
+        ),
+        "/v1/time": _get("getTerminalTime", "The service's clock, for terminals", "Time", []),
         "/time": _get("getTime", "The service's clock", "Time", []),
     }
 

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 from starlette.responses import Response
 
-from ledger.api.views import FieldError, Problem
+from ledger.api.views import FieldError, Problem, Sequence
 from ledger.errors import Refusal
 
 MEDIA_TYPE = "application/problem+json"
@@ -33,10 +33,16 @@ def problem(refusal: Refusal, event_id: UUID | None = None) -> Problem:
     )
 
 
-def response(refusal: Refusal, event_id: UUID | None = None, headers: Mapping[str, str] | None = None) -> Response:
+def response(
+    refusal: Refusal,
+    event_id: UUID | None = None,
+    headers: Mapping[str, str] | None = None,
+    sequences: tuple[Sequence, ...] = (),
+) -> Response:
     """The whole answer to a request that was refused."""
     meaning = refusal.meaning
     sent = {"Cache-Control": "no-store", "Content-Language": "en", **(headers or {})}
     if meaning.retryable and meaning.status == 503:
         sent["Retry-After"] = str(RETRY_AFTER)
-    return Response(msgspec.json.encode(problem(refusal, event_id)), meaning.status, sent, MEDIA_TYPE)
+    said = msgspec.structs.replace(problem(refusal, event_id), sequences=sequences)
+    return Response(msgspec.json.encode(said), meaning.status, sent, MEDIA_TYPE)

@@ -11,9 +11,12 @@ from uuid import UUID
 import psycopg
 from psycopg_pool import ConnectionPool
 
-from ledger.api.views import Balances
+from ledger.api.views import Balances, TerminalView, sequence
 from ledger.errors import Refusal
+from ledger.sequences import Numbers
+from ledger.sequences import received as told_of
 from ledger.store import log, waits
+from ledger.store.sequences import standings
 from projections import queries
 from projections.queries import ProjectionPosition, TableReport
 from projections.tables import LEDGER
@@ -59,6 +62,14 @@ class SqlReader:
     def round(self, round_id: UUID) -> RoundView | None:
         with self._snapshot() as conn:
             return queries.round_view(conn, round_id)
+
+    def terminal(self, terminal: str) -> TerminalView | None:
+        with self._snapshot() as conn:
+            epochs = standings(conn, terminal)
+        if not epochs:
+            return None
+        told = (told_of(epoch.terminal, epoch.epoch, Numbers(epoch.received)) for epoch in reversed(epochs))
+        return TerminalView(terminal=terminal, table=epochs[-1].table, sequences=tuple(map(sequence, told)))
 
     def balances(self, *, prefix: str | None, currency: str | None, after: str | None, limit: int) -> Balances:
         with self._snapshot() as conn:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import msgspec
 
+from ledger.reports import Received
 from projections.queries import Balance, ProjectionPosition, TableReport
 from projections.views import RoundView
 
@@ -33,6 +34,23 @@ class FieldError(View, frozen=True, kw_only=True):
     """As it was sent, cut to 200 characters."""
 
 
+class Sequence(View, frozen=True, kw_only=True):
+    """What was received of one epoch of a terminal: which of its numbers were answered for good."""
+
+    terminal: str
+    epoch: int
+    """0 where the terminal names none."""
+    contiguous: int
+    """The highest number up to which all from 1 were received."""
+    missing: tuple[tuple[int, int], ...]
+    """From, to: the lowest numbers below the highest received one that were not received; twenty spans at most."""
+
+
+def sequence(received: Received) -> Sequence:
+    """What was received, as the door says it."""
+    return Sequence(terminal=received.terminal, epoch=received.epoch, contiguous=received.contiguous, missing=received.missing)
+
+
 class Problem(View, frozen=True, kw_only=True):
     """RFC 9457 problem details."""
 
@@ -50,6 +68,8 @@ class Problem(View, frozen=True, kw_only=True):
     help: str | None = None
     cite: str | None = None
     """Order, article and item of the rule that refused."""
+    sequences: tuple[Sequence, ...] = ()
+    """Of an event that was posted alone: as in Answer."""
 
 
 class Item(View, frozen=True, kw_only=True):
@@ -68,6 +88,8 @@ class Answer(View, frozen=True, kw_only=True):
     """One item for each event of the post, in the same order."""
 
     items: tuple[Item, ...]
+    sequences: tuple[Sequence, ...] = ()
+    """What was received, after this post, of each terminal and epoch that numbered events of it."""
 
 
 class Balances(View, frozen=True, kw_only=True):
@@ -93,6 +115,15 @@ class Health(View, frozen=True, kw_only=True):
     projections: list[ProjectionPosition]
 
 
+class TerminalView(View, frozen=True, kw_only=True):
+    """A terminal's epochs, the latest first."""
+
+    terminal: str
+    table: str
+    """The table that it last reported of; empty where that is not written down yet."""
+    sequences: tuple[Sequence, ...]
+
+
 class Time(View, frozen=True, kw_only=True):
     """The service's clock, for terminals to set theirs by."""
 
@@ -110,6 +141,9 @@ class Reader(Protocol):
 
     def round(self, round_id: UUID) -> RoundView | None:
         """The round as the log has it now."""
+
+    def terminal(self, terminal: str) -> TerminalView | None:
+        """What was received of a terminal that has numbered an event."""
 
     def balances(self, *, prefix: str | None, currency: str | None, after: str | None, limit: int) -> Balances:
         """At most `limit` balances after `after`, of accounts whose name begins with `prefix`."""

@@ -7,6 +7,7 @@ one round is arranged here: which round a table has open, and the successor that
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -52,7 +53,7 @@ class Desk:
         try:
             return self._try(report, group)
         except Refusal as refusal:
-            if refusal.code == "LGR-0521" or isinstance(report.body, Malformed):
+            if refusal.code in ("LGR-0303", "LGR-0521") or isinstance(report.body, Malformed):
                 raise  # the table is another process's, and so is what there is to know of it; or nothing there is to know helps
             # Memory may be behind the log where another process writes too. Ask, and decide again if it was.
             if not self._catch_up(report, group):
@@ -60,31 +61,36 @@ class Desk:
             return self._try(report, group)
 
     def _try(self, report: Report, group: Group) -> list[RoundEvent]:
-        origin = Origin(
-            report.event_id,
-            report.terminal,
-            report.sequence,
-            report.occurred_at,
-            report.received_at,
-            report.epoch,
-            report.by,
-        )
         body = report.body
         if isinstance(body, Malformed):
             raise body.refusal
-        about_table = _ABOUT_TABLES.get(type(body))
-        if about_table is not None:
-            return about_table(self, report, body, origin, group)
+        if isinstance(body, OpenRound | SignOn | SignOff):
+            origin = _origin(report, self._houses.tolerance(body.table))
+            return _ABOUT_TABLES[type(body)](self, report, body, origin, group)
         round_ = self._memory.round(report.round)
-        if self._memory.hold(round_.terms.table, group):
+        if self._take(report, round_.terms.table, group):
             round_ = self._memory.round(report.round)
+        house = self._houses.played_under(round_.terms)
+        round_.limits = house.table.limits
         rules = self._houses.regulation(round_.terms.regulation_hash)
         about_round = _ABOUT_ROUNDS.get(type(body))
         if about_round is None:
             raise Refusal("LGR-0107", "no round takes such a report", field="type", value=report.type)
-        begun = about_round(self, round_, rules, body, origin, group)
+        begun = about_round(self, round_, rules, body, _origin(report, house.property.tolerance), group)
         events = round_.collect_events()
         return events if begun is None else events + begun.collect_events()
+
+    def _take(self, report: Report, table: str, group: Group) -> bool:
+        """Makes sure that this process writes the table, and that the report's number is not another's.
+
+        True where the table was not held until now, so that what was known of it is forgotten.
+        """
+        taken = self._memory.hold(table, group)
+        line = self._memory.sequences.line(report, table)
+        if line is not None and report.sequence is not None and report.sequence in line.numbers:
+            # A retry, mostly: the receipts tell.
+            raise Refusal("LGR-0303", "another event has this number", field="sequence", value=str(report.sequence))
+        return taken
 
     def _catch_up(self, report: Report, group: Group) -> bool:
         """Reads what other writers have recorded since; True where it changes what is known of the report's round or table."""
@@ -103,7 +109,7 @@ class Desk:
     def _open_round(self, report: Report, body: OpenRound, origin: Origin, group: Group) -> list[RoundEvent]:
         house = self._houses.house(body.table, body.game)
         self._verify_new(report.round, "subject", group)
-        self._memory.hold(body.table, group)
+        self._take(report, body.table, group)
         occupied = self._memory.open_round(body.table)
         if occupied is not None:
             raise Refusal(
@@ -128,6 +134,7 @@ class Desk:
             shift=body.shift,
             dealer=body.dealer or at.get("dealer"),
             supervisor=body.supervisor or at.get("supervisor"),
+            limits=house.table.limits,
         )
         # Another process may apply a configuration at any time: it counts from the next opening on, so the append asks.
         group.premises |= self._houses.premise
@@ -160,7 +167,7 @@ class Desk:
         self._houses.table(table)
         if report.round != table_stream(table):
             raise Refusal("LGR-0108", "the subject of a table's report is that table", field="subject", value=str(report.round))
-        self._memory.hold(table, group)
+        self._take(report, table, group)
 
     # What is about a round.
 
@@ -274,6 +281,21 @@ class Desk:
         """Raises Refusal LGR-0203 where the id of a round to be opened is taken, as far as that is known."""
         if self._memory.knows(id) or id in self._houses.table_streams() or (group.doubt and self._memory.exists(id)):
             raise Refusal("LGR-0203", "a round with this id exists already", field=field, value=str(id))
+
+
+def _origin(report: Report, tolerance: timedelta | None) -> Origin:
+    """Who reported it, and when; flagged where the terminal's clock is further off than the house tolerates."""
+    skewed = tolerance is not None and abs(report.received_at - report.occurred_at) > tolerance
+    return Origin(
+        report.event_id,
+        report.terminal,
+        report.sequence,
+        report.occurred_at,
+        report.received_at,
+        report.epoch,
+        report.by,
+        ("clock_skew",) if skewed else (),
+    )
 
 
 _ABOUT_TABLES: dict[type, Callable[[Desk, Report, Any, Origin, Group], list[RoundEvent]]] = {

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from ledger.reports import Report
 from ledger.round import RoundEvent
+from ledger.sequences import Line
 from ledger.store.recorder import Claim, Rejection
 
 
@@ -19,6 +21,7 @@ class Group:
         "ended",
         "events",
         "leases",
+        "numbered",
         "opened",
         "premises",
         "rejections",
@@ -32,6 +35,8 @@ class Group:
         self.claims: dict[int, Claim] = {}
         """Index in `events` of the first event of a report → its claim on its event id."""
         self.leases: dict[str, int] = {}
+        self.numbered: list[tuple[Line, Report]] = []
+        """The numbered reports that the group answers for good, for the first time."""
         self.premises: dict[UUID, int] = {}
         """Stream → the latest version that was known of it when the group was decided by it."""
         self.rejections: list[Rejection] = []
@@ -44,6 +49,17 @@ class Group:
         self.ended: list[UUID] = []
         """All rounds that end within the group."""
         self.documents: set[str] = set()
+
+    def receive(self, line: Line | None, report: Report) -> None:
+        """A report is answered for good; `line` is the epoch of its terminal, where it has a number."""
+        if line is not None and report.sequence is not None and line.receive(report.sequence, report.event_id):
+            self.numbered.append((line, report))
+
+    def undo(self) -> None:
+        """The group was not appended."""
+        for line, report in self.numbered:
+            assert report.sequence is not None
+            line.undo(report.sequence, report.event_id)
 
     def open(self, table: str, round_: UUID) -> None:
         """The table has this round open."""

@@ -15,6 +15,7 @@ from ledger.application.group import Group
 from ledger.errors import Refusal
 from ledger.events import RoundOpened
 from ledger.round import Round
+from ledger.sequences import Sequences
 from ledger.staff import Staff
 from ledger.store.lease import Leases
 from ledger.store.pause import collector_paused
@@ -37,6 +38,8 @@ class Memory:
         self._open: dict[str, UUID | None] = {}
         """Table → its open round, for tables that have been asked about."""
         self._staff: dict[str, Staff] = {}
+        self.sequences = Sequences(recorder.datastore.get_connection)
+        """What was received of the tables' terminals."""
 
     # Rounds.
 
@@ -119,7 +122,9 @@ class Memory:
         if epoch is not None:
             group.leases[table] = epoch
             return False
-        group.leases[table] = self._leases.take(table)
+        taken = self._leases.take(table)
+        group.leases[table] = taken.epoch
+        self.sequences.taken(table, taken.epoch, taken.counted_to, written=taken.written)
         self._open.pop(table, None)
         self._staff.pop(table, None)
         for id_ in [id_ for id_, round_ in self._rounds.items() if round_.terms.table == table]:

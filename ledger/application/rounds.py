@@ -11,11 +11,12 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from threading import Lock
 from typing import Any, cast
 from uuid import UUID
 
+import msgspec
 from eventsourcing.application import Application
 from eventsourcing.persistence import InfrastructureFactory, IntegrityError, Mapper, OperationalError
 from eventsourcing.utils import Environment
@@ -27,9 +28,10 @@ from ledger.application.memory import Memory
 from ledger.errors import Refusal
 from ledger.houses import Houses
 from ledger.property import Property
-from ledger.reports import OpenRound, Report, Verdict
+from ledger.reports import OpenRound, Received, Report, Verdict
 from ledger.round import Round, RoundEvent
 from ledger.rules import Regulation
+from ledger.sequences import Line, perhaps_early
 from ledger.store.lease import Leases
 from ledger.store.mapper import EventMapper
 from ledger.store.recorder import Claim, LeaseLost, LedgerFactory, LedgerRecorder, Occupancy, Receipt, Rejection
@@ -58,6 +60,8 @@ class Rounds(Application[UUID]):
         self._houses = Houses(self.events)
         self._memory = Memory(self._recorder, self._leases)
         self._desk = Desk(self._houses, self._memory)
+        self._reached = 0
+        """The last position that this process has appended."""
 
     def construct_factory(self, env: Environment) -> InfrastructureFactory[Any]:
         """The store on this application's own connection string."""
@@ -70,6 +74,7 @@ class Rounds(Application[UUID]):
     def close(self) -> None:
         """Gives back its tables and closes its connections."""
         with self._lock:
+            self._write_down(self._leases.held)
             self._leases.close()
         super().close()
 
@@ -91,6 +96,7 @@ class Rounds(Application[UUID]):
                 return self._post(reports)
             except BaseException as error:
                 self._memory.forget()
+                self._memory.sequences.lost()
                 if (cause := of_the_database(error)) is None:
                     raise
                 raise unanswered(cause) from error
@@ -98,7 +104,14 @@ class Rounds(Application[UUID]):
     def rest(self) -> None:
         """Gives back the tables that nobody has posted to for a while; for whoever calls `post`, between two calls."""
         with self._lock:
+            self._write_down(self._leases.idle())
             self._leases.rest()
+
+    def _write_down(self, tables: Iterable[str]) -> None:
+        """What was received at tables that are about to be given back; until one of them shows that it cannot be written."""
+        for table in tables:
+            if not self._memory.sequences.left(table, self._reached):
+                return
 
     def _post(self, reports: Sequence[Report]) -> list[Verdict]:
         verdicts: dict[int, Verdict] = {}
@@ -107,7 +120,7 @@ class Rounds(Application[UUID]):
             first, later = _without_repeats(reports, waiting)
             self._post_distinct(reports, first, verdicts)
             waiting = later
-        return [verdicts[n] for n in range(len(reports))]
+        return self._told(reports, verdicts)
 
     def _post_distinct(self, reports: Sequence[Report], waiting: list[int], verdicts: dict[int, Verdict]) -> None:
         """Fills `verdicts` for the reports at `waiting`, whose event ids all differ."""
@@ -160,7 +173,7 @@ class Rounds(Application[UUID]):
             report = reports[n]
             receipt = None if known is None else known.get(report.event_id)
             if receipt is not None:
-                decided[n] = again(report, receipt)
+                decided[n] = self._again(report, receipt, group)
                 continue
             try:
                 events = self._desk.decide(report, group)
@@ -171,28 +184,61 @@ class Rounds(Application[UUID]):
             group.events.extend(events)
             group.spans[n] = (start, len(group.events))
             group.claims[start] = Claim(report.event_id, mark(report), len(events))
+            group.receive(self._memory.sequences.known(report), report)
         if refused and known is None:
             # A refusal is final only if the report was not accepted before.
             known = self._recorder.receipts([reports[n].event_id for n, _ in refused])
         for n, reason in refused:
             report = reports[n]
             receipt = None if known is None else known.get(report.event_id)
-            decided[n] = rejected(report, reason) if receipt is None else again(report, receipt)
-            if receipt is not None or reason.meaning.retryable:
+            if receipt is not None:
+                decided[n] = self._again(report, receipt, group)
+                continue
+            line = self._memory.sequences.known(report)
+            if reason.code == "LGR-0303":
+                reason = self._memory.sequences.fork(report)
+            reason = perhaps_early(report, reason, line)
+            decided[n] = rejected(report, reason)
+            if reason.meaning.retryable:
                 continue
             if reason.meaning.status >= 500:
                 # The ledger's own fault (a log that cannot be read) is no verdict: once it is mended, the report may be right.
                 _log.error("event %s cannot be decided: %s: %s", report.event_id, reason, reason.value)
                 continue
             group.rejections.append(
-                Rejection(report.event_id, report.terminal, report.sequence, report.round, mark(report), reason)
+                Rejection(report.event_id, report.terminal, report.epoch, report.sequence, report.round, mark(report), reason)
             )
-        positions = self._append(group)
+            group.receive(line, report)
+        try:
+            positions = self._append(group)
+        except BaseException:
+            group.undo()
+            raise
         for n, (start, end) in group.spans.items():
             decided[n] = Verdict(
                 event_id=reports[n].event_id, status="accepted", round=reports[n].round, positions=tuple(positions[start:end])
             )
         verdicts.update(decided)
+        if positions:
+            self._reached = positions[-1]
+        self._memory.sequences.save_some([line for line, _ in group.numbered], self._reached)
+
+    def _again(self, report: Report, receipt: Receipt, group: Group) -> Verdict:
+        verdict = again(report, receipt)
+        if receipt.fingerprint == mark(report):
+            group.receive(self._memory.sequences.known(report), report)
+        return verdict
+
+    def _told(self, reports: Sequence[Report], verdicts: dict[int, Verdict]) -> list[Verdict]:
+        """The verdicts in order, with what was received by now of the terminals that number their reports."""
+        told: dict[Line, Received] = {}
+        for n, report in enumerate(reports):
+            line = self._memory.sequences.known(report)
+            if line is not None:
+                if line not in told:
+                    told[line] = line.standing()
+                verdicts[n] = msgspec.structs.replace(verdicts[n], received=told[line])
+        return [verdicts[n] for n in range(len(reports))]
 
     def _append(self, group: Group) -> list[int]:
         if not group.events and not group.rejections:

@@ -60,6 +60,8 @@ class Round(Betting, Bell, Settling, Interruptions):
                 shift=terms.shift,
                 dealer=terms.dealer,
                 supervisor=terms.supervisor,
+                limits=None if terms.limits is None else str(terms.limits),
             )
         )
+        round_.limits = terms.limits
         return round_

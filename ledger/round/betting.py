@@ -10,6 +10,7 @@ from ledger.errors import Refusal
 from ledger.events import BetChanged, BetPlaced, BetVoided, BetWithdrawn
 from ledger.round.bets import Bet, Window
 from ledger.round.guards import Guards
+from ledger.round.limiting import Limiting
 from ledger.round.persons import verify_person
 from ledger.round.state import CRAPS, Status
 from ledger.round.terms import Origin
@@ -20,7 +21,7 @@ _ODDS = ("pass_odds", "come_odds", "dont_odds")
 """Chances that are added to another bet of the same player."""
 
 
-class Betting(Guards):
+class Betting(Guards, Limiting):
     """What may happen to bets as long as they are taken."""
 
     __slots__ = ()
@@ -54,7 +55,10 @@ class Betting(Guards):
                 verify_placing(self._state_then(regulation, late), placed, self._own_then(regulation, player, late))
             else:
                 verify_placing(self.state, placed, self._own(regulation, player, placed))
-        return placed, money.parse_minor(stake, field="stake"), late
+        amount = money.parse_minor(stake, field="stake")
+        if self.limits is not None:
+            self._book_of(regulation).verify(player, placed, amount, late=late is not None)
+        return placed, amount, late
 
     def can_bet(
         self, regulation: Regulation, bet: UUID, origin: Origin, *, player: str, spot: str, stake: str, currency: str
@@ -98,6 +102,8 @@ class Betting(Guards):
                 late=late is not None,
             )
         )
+        if self.limits is not None:
+            self._recount(came=(player, placed, amount))
 
     def _verify_in_time(self, regulation: Regulation, origin: Origin, spot: str) -> Window | None:
         """The ended time of betting in which a bet was placed, None where it is placed now; raises where it was in neither."""
@@ -158,6 +164,7 @@ class Betting(Guards):
                 currency=self.terms.currency,
             )
         )
+        self._recount(went=(found.player, regulation.spot_in_play(found.spot), found.stake))
 
     def verify_change(self, regulation: Regulation, bet: UUID, *, spot: str | None, stake: str | None) -> tuple[Bet, Spot, int]:
         """The bet with the spot and the stake that it may have from now on; raises the reason otherwise."""
@@ -179,6 +186,8 @@ class Betting(Guards):
             self._verify_odds_stay(regulation, found, instead=after)
         if self.terms.game == CRAPS and (after is not before or amount > found.stake):
             verify_placing(self.state, after, self._own(regulation, found.player, after, without=found))
+        if self.limits is not None:
+            self._book_of(regulation).verify_change(found.player, (before, found.stake), after, amount)
         return found, after, amount
 
     def can_change(self, regulation: Regulation, bet: UUID, *, spot: str | None, stake: str | None) -> bool:
@@ -190,6 +199,7 @@ class Betting(Guards):
     ) -> None:
         """A player moves, raises or lowers a bet while betting is open; the difference of the stakes moves."""
         found, after, amount = self.verify_change(regulation, bet, spot=spot, stake=stake)
+        went = (found.player, regulation.spot_in_play(found.spot), found.stake)
         self._happen(
             BetChanged(
                 **origin._asdict(),
@@ -203,6 +213,7 @@ class Betting(Guards):
                 currency=self.terms.currency,
             )
         )
+        self._recount(went=went, came=(found.player, after, amount))
 
     # A bet that a supervisor declares void.
 
@@ -232,6 +243,7 @@ class Betting(Guards):
                 note=note,
             )
         )
+        self._recount(went=(found.player, regulation.spot_in_play(found.spot), found.stake))
 
     # What all of these ask.
 

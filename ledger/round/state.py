@@ -41,6 +41,7 @@ from ledger.events import (
     Standing,
     ThrowRecorded,
 )
+from ledger.limits import Book, Limits
 from ledger.round.bets import Bet, Change, Correction, Hold, Window
 from ledger.rules import COME_OUT, State
 
@@ -69,6 +70,8 @@ class RoundState:
         "_pending",
         "adjustments",
         "bets",
+        "book",
+        "booked",
         "carried",
         "carried_from",
         "corrections",
@@ -76,6 +79,7 @@ class RoundState:
         "holds",
         "id",
         "launches",
+        "limits",
         "opened",
         "outcome",
         "raw",
@@ -136,6 +140,11 @@ class RoundState:
         self.corrections: dict[UUID, Correction] = {}
         self.adjustments: list[PlayerAdjusted] = []
         self._pending: list[Event] = []
+        # No event says these: whoever holds the round tells it its table's limits, by the configuration that it names.
+        self.limits: Limits | None = None
+        self.book: Book | None = None
+        self.booked = 0
+        """The version at which the book is right."""
 
     @property
     def terms(self) -> RoundOpened:

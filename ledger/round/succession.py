@@ -50,6 +50,7 @@ class Succession(Guards):
         own = {**origin._asdict(), **successor._asdict()}
         del own["id"]
         self._happen(msgspec.structs.replace(before.terms, **own))
+        self.limits = before.limits
 
     def take_over(
         self, regulation: Regulation, origin: Origin, bets: Iterable[Bet], *, from_round: UUID, locked: bool, article: str | None

@@ -6,6 +6,7 @@ from datetime import date, datetime
 from typing import NamedTuple
 from uuid import UUID
 
+from ledger.limits import Limits
 from ledger.rules import Regulation
 
 
@@ -38,3 +39,4 @@ class Terms(NamedTuple):
     shift: str | None = None
     dealer: str | None = None
     supervisor: str | None = None
+    limits: Limits | None = None

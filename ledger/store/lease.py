@@ -16,7 +16,7 @@ import os
 import socket
 import time
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 
@@ -25,14 +25,25 @@ from ledger.store import waits
 
 _TAKE = """
 WITH locked AS MATERIALIZED (SELECT pg_try_advisory_lock(hashtextextended('round-ledger table ' || %(table)s, 0)) AS got)
-INSERT INTO ledger.leases AS l (table_id, epoch, holder)
-SELECT %(table)s, 1, %(holder)s FROM locked WHERE got
+INSERT INTO ledger.leases AS l (table_id, epoch, holder, counted_to, counted_in)
+SELECT %(table)s, 1, %(holder)s, CASE WHEN is_called THEN last_value ELSE 0 END, 0 FROM locked, ledger.positions WHERE got
 ON CONFLICT (table_id) DO UPDATE SET epoch = l.epoch + 1, holder = excluded.holder, taken_at = clock_timestamp()
-RETURNING epoch
+RETURNING epoch, counted_to, counted_in
 """
 
 _ASK_AGAIN = 0.1
 """Seconds for which a refused taking is believed, so that a batch for a table of somebody else's asks once."""
+
+
+class Taken(NamedTuple):
+    """A table that was just taken."""
+
+    epoch: int
+    """The epoch of the lease."""
+    counted_to: int
+    """The position up to which what its terminals sent is written down."""
+    written: bool
+    """Whether whoever had the table before wrote all of it down."""
 
 
 class Leases:
@@ -53,7 +64,7 @@ class Leases:
         self._used[table] = time.monotonic()
         return self._epochs.get(table)
 
-    def take(self, table: str) -> int:
+    def take(self, table: str) -> Taken:
         """Takes the table; what was known of it before may be stale. Raises Refusal LGR-0521 where another process has it."""
         now = time.monotonic()
         until, refusal = self._refused.pop(table, (0.0, None))
@@ -78,14 +89,24 @@ class Leases:
             )
             self._refused[table] = now + _ASK_AGAIN, refusal
             raise refusal
-        self._epochs[table] = row[0]
+        epoch, counted_to, counted_in = row
+        self._epochs[table] = epoch
         self._used[table] = now
-        return int(row[0])
+        return Taken(epoch, counted_to or 0, counted_in == epoch - 1)
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The tables that are held."""
+        return tuple(self._epochs)
+
+    def idle(self) -> list[str]:
+        """The tables that have not been used for a while."""
+        late = time.monotonic() - self._idle
+        return [table for table in self._epochs if self._used.get(table, 0.0) < late]
 
     def rest(self) -> None:
-        """Gives back the tables that have not been used for a while."""
-        late = time.monotonic() - self._idle
-        self._give_back([table for table in self._epochs if self._used.get(table, 0.0) < late])
+        """Gives back the idle tables."""
+        self._give_back(self.idle())
 
     def lost(self) -> None:
         """An append was turned away by its epoch: nothing that was held can be relied on."""

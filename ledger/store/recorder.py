@@ -59,6 +59,7 @@ class Rejection(NamedTuple):
 
     event_id: UUID
     terminal: str
+    epoch: int | None
     sequence: int | None
     round: UUID
     fingerprint: bytes
@@ -146,8 +147,8 @@ RETURNING notification_id
 SELECT ledger.append($1::text[], $2::bigint[],
                      $3::uuid[], $4::bigint[], $5::text[], $6::bytea[], $7::uuid[], $8::smallint[], $9::bytea[],
                      $10::uuid[], $11::text[], $12::uuid[],
-                     $13::uuid[], $14::text[], $15::bigint[], $16::uuid[], $17::bytea[], $18::text[],
-                     $19::uuid[], $20::bigint[])
+                     $13::uuid[], $14::text[], $15::bigint[], $16::bigint[], $17::uuid[], $18::bytea[], $19::text[],
+                     $20::uuid[], $21::bigint[])
 """,
     _HELD: b"SELECT FROM ledger.leases WHERE table_id = $1::text AND epoch = $2::bigint",
 }
@@ -242,6 +243,7 @@ class LedgerRecorder(PostgresApplicationRecorder):
                 session.uuids([round_ for _, round_ in occupancy.opened]),
                 session.uuids([r.event_id for r in rejections]),
                 session.texts([r.terminal for r in rejections]),
+                session.int8s([r.epoch for r in rejections]),
                 session.int8s([r.sequence for r in rejections]),
                 session.uuids([r.round for r in rejections]),
                 session.byteas([r.fingerprint for r in rejections]),

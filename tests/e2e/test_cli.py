@@ -199,7 +199,7 @@ def fractions(dsn: str) -> tuple[str, Terminal]:
     """A database with one settled round of fantan, whose prizes are no whole minor units."""
     table = Terminal("F01", "fantan")
     rounds = house(dsn)
-    rounds.apply_property(msgspec.structs.replace(DEMO, tables=(*DEMO.tables, Table("F01", "C", "fantan", "MOP", "0.01"))))
+    rounds.apply_property(msgspec.structs.replace(DEMO, tables=(*DEMO.tables, Table("F01", "B", "fantan", "MOP", "0.01"))))
     accepted(rounds.post(table.whole_round(FRACTIONS, "3")))
     rounds.close()
     return dsn, table

@@ -94,7 +94,8 @@ NEAR_MONEY = [
     "ledger/money.py",
     "ledger/round",
     "ledger/events",
-    "ledger/property.py",
+    "ledger/limits.py",
+    "ledger/property",
     "ledger/rules",
     "ledger/store/codec.py",
 ]

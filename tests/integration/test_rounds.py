@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from uuid import UUID, uuid4, uuid5
 
 import msgspec
@@ -282,7 +283,7 @@ def test_a_property_applied_by_another_process_counts_from_the_next_opening_on(d
     accepted(serving.post([table.open()]))
     begun = bodies(dsn, table)[0]
     whole = [msgspec.structs.replace(each, pit="NEW", payable_unit="1.00") for each in DEMO.tables]
-    changed = msgspec.structs.replace(DEMO, tables=tuple(whole))
+    changed = msgspec.structs.replace(DEMO, tables=tuple(whole), pits=())
     assert other.apply_property(changed)
     accepted(serving.post([table.close(), table.outcome("0")]))
     accepted(serving.post([table.open()]))
@@ -358,7 +359,7 @@ def test_what_the_ledger_itself_cannot_read_is_no_final_verdict(rounds: Rounds, 
 def test_fantan_settles_with_its_commission_and_its_push(dsn: str) -> None:
     """58/2004 art. 7(1)(2), 8, 9: nim 1/3 wins double on 1 less five per cent, and has its stake back on 3."""
     rounds = Rounds(dsn)
-    fantan = Table(id="F01", pit="C", game="fantan", currency="MOP", payable_unit="0.01")
+    fantan = Table(id="F01", pit="B", game="fantan", currency="MOP", payable_unit="0.01")
     rounds.apply_property(msgspec.structs.replace(DEMO, tables=(*DEMO.tables, fantan)))
     table = Terminal("F01", "fantan")
     accepted(rounds.post(table.whole_round([("nim:1/3", "10000"), ("sshong:123", "100"), ("fan:2", "500")], "9")))
@@ -374,7 +375,7 @@ def test_fantan_settles_with_its_commission_and_its_push(dsn: str) -> None:
 def test_a_craps_round_is_decided_by_the_throws_that_the_table_showed(dsn: str) -> None:
     """53/2010 art. 5(2)(1): the point made wins the line. An outcome in one piece is refused, and the way out is named."""
     rounds = Rounds(dsn)
-    craps = Table(id="X01", pit="C", game="craps", currency="MOP", payable_unit="0.01")
+    craps = Table(id="X01", pit="B", game="craps", currency="MOP", payable_unit="0.01")
     rounds.apply_property(msgspec.structs.replace(DEMO, tables=(*DEMO.tables, craps)))
     table = Terminal("X01", "craps")
     accepted(rounds.post([table.open(), table.bet("pass"), table.close()]))
@@ -385,3 +386,30 @@ def test_a_craps_round_is_decided_by_the_throws_that_the_table_showed(dsn: str) 
     [paid] = [e for e in bodies(dsn, table) if isinstance(e, PayoutMade)]
     assert (paid.result, paid.returned) == ("won", "20000")
     rounds.close()
+
+
+def test_b30_bets_that_pass_their_spots_limits_are_refused_where_the_round_would_cost_too_much(rounds: Rounds, dsn: str) -> None:
+    """Its limits are those of the configuration under which it was opened, whichever is applied meanwhile."""
+    tables = tuple(
+        msgspec.structs.replace(table, minimum="1.00", maximum="1000.00", exposure="70000.00", differential=None, chances=())
+        for table in DEMO.tables
+    )
+    rounds.apply_property(msgspec.structs.replace(DEMO, tables=tables))
+    table = Terminal()
+    accepted(rounds.post([table.open()]))
+    accepted(rounds.post([table.bet("straight:17", "100000", player=f"P-{n}") for n in (1, 2)]))
+    rounds.apply_property(DEMO)
+    one_more = table.bet("straight:17", "100", player="P-3")
+    [verdict] = rounds.post([one_more])
+    assert verdict.refusal is not None
+    assert verdict.refusal.code == "LGR-0607"
+    assert "MOP 70035.00" in verdict.refusal.detail
+    assert codes(rounds.post([one_more])) == ["LGR-0607"], "for good"
+    opened = bodies(dsn, table)[0]
+    assert isinstance(opened, RoundOpened)
+    assert opened.limits == "min 1.00 max 1000.00 exposure 70000.00"
+    # Another process reads the round from the log, with the same limits.
+    rounds.close()
+    with closing(Rounds(dsn)) as again:
+        assert codes(again.post([table.bet("straight:17", "100", player="P-3")])) == ["LGR-0607"]
+        accepted(again.post([table.bet("straight:18", "100000"), table.close(), table.outcome("17")]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -10,8 +11,11 @@ import pytest
 
 from ledger import property as property_
 from ledger.errors import Refusal
-from ledger.property import Choice, OptIn, Property
+from ledger.events import DocumentRecorded
+from ledger.limits import Band
+from ledger.property import ChanceLimits, Choice, OptIn, Property, Table
 from ledger.rules import regulation
+from tests.golden import rows
 from tests.support import DEMO, ROOT
 
 FILE = (ROOT / "seeds" / "demo" / "property.toml").read_text()
@@ -68,11 +72,96 @@ def test_its_content_is_canonical_and_brings_it_back() -> None:
         ('zone = "Asia/Macau"', 'zone = "/etc/passwd"', "time zone"),
         ('pit = "A"', f"pit = {'9' * 5000}", ""),
         ('pit = "A"', f"pit = {'[' * 3000}{']' * 3000}", "nested"),
+        ('pit = "A"', 'pit = "C"', "no such pit; pits: A, B"),
+        ('id = "B"', 'id = "A"', "two pits"),
+        ("clock_tolerance = 120", "clock_tolerance = 0", "1 to 86400"),
+        ("clock_tolerance = 120", 'clock_tolerance = "120"', "int"),
+        ('terminals = ["T-R02"]', 'terminals = ["T-R01"]', "posts for table R01 already"),
+        ('terminals = ["T-R02"]', 'terminals = ["T R02"]', "an id is"),
+        ('minimum = "1.00"', 'minimum = "10.001"', "decimals"),
+        ('minimum = "1.00"', 'minimum = "0"', "greater than zero"),
+        ('minimum = "1.00"', 'minimum = "1e1"', "plain decimal"),
+        ('minimum = "1.00"', 'minimum = "6000.00"', "the maximum is lower: MOP 5000.00"),
+        ('maximum = "2000.00"', 'maximum = "0.50"', "the maximum is lower: MOP 0.50"),
+        ('chance = "straight"', 'chance = "straigth"', "roulette has no such chance"),
+        ('id = "D-12"', 'id = "D-11"', "two people"),
+        ('id = "D-11"', 'id = "ho@example.com"', "e-mail"),
+        ('id = "D-11"', 'id = "Ho Man Wai"', "a reference is"),
+        ('id = "D-11"', 'id = "1234567-8"', "number of a document"),
+        ('id = "D-11"', 'id = "MA123456"', "number of a document"),
+        ('roles = ["auditor"]', 'roles = ["boss"]', "boss"),
+        ('roles = ["auditor"]', "roles = []", "one role or more"),
+        ('roles = ["auditor"]', 'roles = ["auditor", "auditor"]', "each named once"),
     ],
 )
 def test_a_wrong_entry_is_refused_by_name(tmp_path: Path, now: str, then: str, said: str) -> None:
     assert now in FILE
     assert said in str(refused(tmp_path, FILE.replace(now, then, 1)))
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "near"),
+    [
+        ('zone = "Asia/Macau"', 'zone = "Asia/Makao"', "did you mean Asia/Macao?"),
+        ('game = "roulette"', 'game = "roulete"', "did you mean roulette?"),
+        ('currency = "MOP"', 'currency = "MPO"', "did you mean MOP?"),
+        ('chance = "straight"', 'chance = "straigth"', "did you mean straight?"),
+        ("minimum =", "minimun =", "did you mean `minimum`?"),
+        ('regulation = "31/2003"', 'regulation = "31/2004"', "did you mean 31/2003?"),
+        ("[[people]]", "[[peolpe]]", "did you mean `people`?"),
+    ],
+)
+def test_a_near_miss_is_named(tmp_path: Path, now: str, then: str, near: str) -> None:
+    assert now in FILE
+    assert refused(tmp_path, FILE.replace(now, then, 1)).help == near
+
+
+def test_a_differential_needs_spots_that_oppose_each_other() -> None:
+    craps = Table("K01", "A", "craps", "MOP", "0.01", differential="100.00")
+    with pytest.raises(Refusal, match="no spots that oppose each other"):
+        property_.verify(msgspec.structs.replace(DEMO, tables=(craps,)))
+
+
+def test_the_limits_of_a_table_are_minor_units_of_its_currency() -> None:
+    table = Table("R09", "A", "roulette", "JPY", "1", minimum="100", chances=(ChanceLimits("straight", maximum="5000"),))
+    assert table.limits is not None
+    assert table.limits.of(regulation("30/2003").spot("straight:17")) == Band(100, 5000)
+    assert table.limits.of(regulation("30/2003").spot("red")) == Band(100, None)
+    assert str(table.limits) == "min 100; straight min 100 max 5000"
+    assert msgspec.structs.replace(table, minimum=None, chances=()).limits is None
+
+
+def test_b38_a_configuration_of_the_first_release_keeps_its_content_and_hash() -> None:
+    logged = [json.loads(row["state"]) for row in rows("0.1.0", "events") if row["topic"] == DocumentRecorded.TOPIC]
+    configurations = [body for body in logged if body["kind"] == "property"]
+    assert len(configurations) == 2
+    for body in configurations:
+        config = property_.from_content(body["content"])
+        assert (config.content, config.sha256) == (body["content"], body["sha256"])
+        assert (config.people, config.pits, config.tolerance) == ((), (), None)
+        assert not any(table.limits or table.terminals for table in config.tables)
+
+
+def test_what_is_in_force_can_be_written_as_a_file_again(tmp_path: Path) -> None:
+    path = tmp_path / "again.toml"
+    choices = (Choice("30/2003", nine_number_sets=((1, 2, 3, 4, 5, 6, 7, 8, 9),)), Choice("53/2010", unverified_bets=True))
+    for config in (DEMO, msgspec.structs.replace(DEMO, name='Casa "金" \\ ü', choices=choices, people=(), pits=())):
+        path.write_text(property_.to_toml(config), "utf-8")
+        assert property_.read(path) == config
+
+
+def test_the_difference_names_each_entry_by_its_part() -> None:
+    first, *others = DEMO.tables
+    raised = msgspec.structs.replace(first, minimum=None, maximum="6000.00", chances=())
+    changed = msgspec.structs.replace(DEMO, tables=(Table("R00", "A", "roulette", "MOP", "1"), raised, *others), people=())
+    found = {change.entry: (change.was, change.now) for change in property_.difference(DEMO, changed)}
+    assert found["tables[R00].game"] == (None, "roulette")
+    assert found["tables[R01].minimum"] == ("1.00", None)
+    assert found["tables[R01].maximum"] == ("5000.00", "6000.00")
+    assert found["tables[R01].chances[straight].maximum"] == ("2000.00", None)
+    assert found["people[S-8].roles"] == ("supervisor, admin", None)
+    assert not any(entry.startswith("tables[R02]") for entry in found)
+    assert property_.difference(DEMO, DEMO) == []
 
 
 def test_no_tables_no_property(tmp_path: Path) -> None:

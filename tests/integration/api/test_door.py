@@ -348,3 +348,33 @@ def test_two_services_on_one_database_tell_one_story(floor: Floor, dsn: str) -> 
         floor.accepted_in_the_end(floor.close())
         other.accepted_in_the_end(other.outcome("17"))
         assert floor.view()["status"] == "settled"
+
+
+def test_b45_each_answer_to_numbered_events_says_what_was_received(floor: Floor) -> None:
+    opening = {**floor.open(), "epoch": "2", "sequence": "1"}
+    assert "sequences" not in floor.post(floor.bet()).json(), "it has no number"
+    answer = floor.post([opening, {**floor.bet(), "epoch": "2", "sequence": "2"}]).json()
+    told = {"terminal": "T-R01", "epoch": 2, "contiguous": 2, "missing": []}
+    assert answer["sequences"] == [told]
+    refused = floor.post({**floor.bet("split:3-4"), "epoch": "2", "sequence": "5"})
+    assert (refused.status_code, refused.json()["sequences"]) == (422, [{**told, "missing": [[3, 4]]}])
+    waits = floor.post([{**floor.outcome("17"), "epoch": "2", "sequence": "6"}, {**floor.close(), "sequence": "1"}]).json()
+    assert waits["sequences"] == [
+        {**told, "missing": [[3, 4]]},
+        {"terminal": "T-R01", "epoch": 0, "contiguous": 1, "missing": []},
+    ]
+    seen = floor.client.get("/v1/terminals/T-R01").json()
+    assert [(each["epoch"], each["contiguous"], each["missing"]) for each in seen["sequences"]] == [(2, 2, [[3, 4]]), (0, 1, [])]
+    for unknown in ("T-R99", "%00"):
+        nobody = floor.client.get(f"/v1/terminals/{unknown}")
+        assert (nobody.status_code, nobody.json()["code"]) == (404, "LGR-0305")
+    assert floor.client.get("/v1/time").json().keys() == {"time"}
+
+
+def test_b12_a_terminal_that_posts_a_hundred_times_too_much_is_refused_with_the_limit(floor: Floor) -> None:
+    floor.accepted(floor.open(), floor.bet("red", stake="500000"))
+    problem = floor.post(floor.bet("black", stake="50000000")).json()
+    assert (problem["code"], problem["retryable"]) == ("LGR-0606", False)
+    assert problem["errors"] == [{"field": "data.stake", "value": "50000000"}]
+    assert "MOP 5000.00" in problem["detail"]
+    assert "MOP 495000.00 above it" in problem["detail"]

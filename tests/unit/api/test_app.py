@@ -20,10 +20,10 @@ from openapi_spec_validator import validate
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from ledger.api import codes
+from ledger.api import codes, views
 from ledger.api.app import create_app
 from ledger.api.intake import BATCH, MAX_BODY, ONE
-from ledger.api.views import Balances
+from ledger.api.views import Balances, TerminalView
 from ledger.errors import CODES, Refusal
 from ledger.events import BetPlaced, Recorded, RoundOpened
 from ledger.reports import Malformed, Report, Verdict
@@ -104,6 +104,11 @@ class Reader:
             currency="MOP",
         )
         return view([Recorded(HUGE, ROUND, 1, opened), Recorded(HUGE + 1, ROUND, 2, placed)])
+
+    def terminal(self, terminal: str) -> TerminalView | None:
+        self.asked.append(terminal)
+        told = views.Sequence(terminal=terminal, epoch=2, contiguous=2, missing=((3, 3),))
+        return TerminalView(terminal=terminal, table="R01", sequences=(told,)) if terminal == "T-R01" else None
 
     def balances(self, *, prefix: str | None, currency: str | None, after: str | None, limit: int) -> Balances:
         self.asked.append((prefix, currency, after, limit))

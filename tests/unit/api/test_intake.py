@@ -439,3 +439,30 @@ def test_whatever_bytes_are_sent_nothing_breaks(raw: bytes) -> None:
         read(raw)
     except Refusal as refusal:
         (refusal.detail + (refusal.value or "")).encode()
+
+
+@pytest.mark.parametrize("name", ["epoch", "sequence"])
+def test_b45_a_terminal_s_numbers_are_digits_and_part_of_what_it_said(name: str) -> None:
+    same = {"id": str(EVENT), "sequence": "4", "epoch": "7"}
+    found = report(event(**same))
+    assert (found.epoch, found.sequence) == (7, 4)
+    assert found.fingerprint == report(event(**same | {name: "00" + same[name]})).fingerprint
+    assert found.fingerprint != report(event(**same | {name: "8"})).fingerprint
+    assert found.fingerprint != report(event(**same | {name: ...})).fingerprint
+    assert getattr(report(event(**{name: str(2**53 - 1)})), name) == 2**53 - 1
+    for wrong in (7, -1, "-1", "", "1.0", "１", str(2**53), "1" * 17, True, [1]):
+        assert refusal(event(**{name: wrong})).field == name
+
+
+def test_b38_a_terminal_without_epochs_keeps_its_fingerprints() -> None:
+    """As the first release made them, so that a retry over an upgrade finds its answer."""
+    meaning = {
+        "source": "T-R01",
+        "type": "roundledger.BettingClosed.v1",
+        "subject": str(ROUND),
+        "time": "2026-11-29T12:00:00Z",
+        "sequence": "4",
+        "data": {},
+    }
+    said = json.dumps(meaning, sort_keys=True, separators=(",", ":")).encode()
+    assert report(event("BettingClosed", {}, sequence="4")).fingerprint == hashlib.sha256(said).digest()

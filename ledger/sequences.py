@@ -1,0 +1,308 @@
+"""What was received of each terminal: which of its numbers, and which are missing.
+
+A terminal numbers its reports from 1 in each of its epochs (a report without an epoch is of epoch 0). A number stands for one
+report: it has been received once that was answered for good, accepted or rejected. The same number on another report is a fork.
+A gap stops nothing; it only keeps a refusal from being final where the missing reports could change it.
+
+The process that holds a table's lease knows what its terminals sent, and writes it down now and then (`ledger.store.sequences`).
+"""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from ledger.errors import Refusal
+from ledger.reports import Received, Report
+from ledger.store import sequences as store
+from ledger.store.sequences import Span
+
+_log = logging.getLogger(__name__)
+
+SAVED_EVERY = 250
+"""Numbers of a terminal after which they are written down."""
+_BLOCK = 1000
+"""Numbers of a terminal after which a row of its own begins, so that an event is soon found by its number."""
+_SHOWN = 20
+"""Gaps that an answer names, the lowest first."""
+_LINES = 4096
+"""Epochs of terminals kept in memory after their table was given back."""
+
+
+class Numbers:
+    """A set of whole numbers that mostly follow each other, kept as spans."""
+
+    __slots__ = ("_firsts", "_lasts")
+
+    def __init__(self, spans: Iterable[Span] = ()) -> None:
+        self._firsts: list[int] = []
+        self._lasts: list[int] = []
+        for first, last in spans:
+            self._firsts.append(first)
+            self._lasts.append(last)
+
+    def __contains__(self, number: int) -> bool:
+        at = bisect_right(self._firsts, number) - 1
+        return at >= 0 and number <= self._lasts[at]
+
+    def add(self, number: int) -> None:
+        """Put a number in."""
+        firsts, lasts = self._firsts, self._lasts
+        if lasts and number == lasts[-1] + 1:
+            lasts[-1] = number
+            return
+        at = bisect_right(firsts, number)
+        if at and number <= lasts[at - 1]:
+            return
+        before, after = at > 0 and lasts[at - 1] == number - 1, at < len(firsts) and firsts[at] == number + 1
+        if before and after:
+            lasts[at - 1] = lasts[at]
+            del firsts[at], lasts[at]
+        elif before:
+            lasts[at - 1] = number
+        elif after:
+            firsts[at] = number
+        else:
+            firsts.insert(at, number)
+            lasts.insert(at, number)
+
+    def discard(self, number: int) -> None:
+        """Take a number out, where it is in."""
+        firsts, lasts = self._firsts, self._lasts
+        at = bisect_right(firsts, number) - 1
+        if at < 0 or number > lasts[at]:
+            return
+        first, last = firsts[at], lasts[at]
+        del firsts[at], lasts[at]
+        if number < last:
+            firsts.insert(at, number + 1)
+            lasts.insert(at, last)
+        if first < number:
+            firsts.insert(at, first)
+            lasts.insert(at, number - 1)
+
+    @property
+    def spans(self) -> list[Span]:
+        """The numbers as spans, in order."""
+        return list(zip(self._firsts, self._lasts, strict=True))
+
+    @property
+    def contiguous(self) -> int:
+        """The highest number up to which all from 1 are in; 0 where 1 is missing."""
+        at = bisect_right(self._firsts, 1) - 1
+        return max(self._lasts[at], 0) if at >= 0 and self._lasts[at] >= 1 else 0
+
+    def missing(self, below: int | None = None, *, limit: int = _SHOWN) -> list[Span]:
+        """The first `limit` spans missing from 1 up to the highest number, or to the one before `below`."""
+        found: list[Span] = []
+        expected = 1
+        for first, last in zip(self._firsts, self._lasts, strict=True):
+            if len(found) == limit or (below is not None and first >= below):
+                break
+            if first > expected:
+                found.append((expected, first - 1))
+            expected = max(expected, last + 1)
+        if below is not None and expected < below and len(found) < limit:
+            found.append((expected, below - 1))
+        return found
+
+
+class Line:
+    """One epoch of one terminal."""
+
+    __slots__ = ("epoch", "in_block", "numbers", "recent", "since", "table", "terminal")
+
+    def __init__(self, terminal: str, epoch: int, table: str, since: int, spans: Iterable[Span] = ()) -> None:
+        self.terminal = terminal
+        self.epoch = epoch
+        self.table = table
+        self.since = since
+        """The position after which its present row begins."""
+        self.in_block = 0
+        self.numbers = Numbers(spans)
+        self.recent: dict[int, UUID] = {}
+        """The numbers that are not written down yet, with their reports' event ids."""
+
+    def receive(self, number: int, event_id: UUID) -> bool:
+        """A report was answered for good; False where that was known."""
+        if number in self.numbers:
+            return False
+        self.numbers.add(number)
+        self.recent[number] = event_id
+        return True
+
+    def undo(self, number: int, event_id: UUID) -> None:
+        """It was not, after all."""
+        if self.recent.get(number) == event_id:
+            del self.recent[number]
+            self.numbers.discard(number)
+
+    def standing(self) -> Received:
+        """As terminals are told."""
+        return received(self.terminal, self.epoch, self.numbers)
+
+
+def received(terminal: str, epoch: int, numbers: Numbers) -> Received:
+    """What was received of one epoch of a terminal, as it is told."""
+    return Received(terminal=terminal, epoch=epoch, contiguous=numbers.contiguous, missing=tuple(numbers.missing()))
+
+
+class Sequences:
+    """What was received of the terminals of the tables that this process writes. Not thread-safe: the application holds it."""
+
+    def __init__(self, connection: Callable[[], AbstractContextManager[psycopg.Connection[Any]]]) -> None:
+        self._connection = connection
+        self._lines: dict[tuple[str, int], Line] = {}
+        self._held: dict[str, int] = {}
+        """Table → the epoch of its lease under which this process knows of it."""
+        self._counted_to: dict[str, int] = {}
+        """Table → the position up to which all is written down."""
+        self._whole: set[str] = set()
+        """Tables of whose terminals memory and rows together know all."""
+
+    # Holding a table.
+
+    def taken(self, table: str, lease: int, counted_to: int, *, written: bool) -> None:
+        """The table was taken. `written`: whoever had it before wrote all down up to `counted_to`."""
+        if self._held.get(table) == lease - 1 and table in self._whole:
+            self._held[table] = lease  # nobody had it in between
+            return
+        self._forget(table)
+        self._held[table] = lease
+        self._counted_to[table] = counted_to
+        if written:
+            self._whole.add(table)
+
+    def left(self, table: str, position: int) -> bool:
+        """The table is about to be given back: all is written down. False where that failed."""
+        done = self.save(table, position, leaving=True)
+        if len(self._lines) > _LINES:
+            self._forget(table)
+        return done
+
+    def lost(self) -> None:
+        """Nobody knows what became of the last append: what memory has is not to be believed."""
+        self._lines.clear()
+        self._whole.clear()
+
+    def _forget(self, table: str) -> None:
+        self._whole.discard(table)
+        for key in [key for key, line in self._lines.items() if line.table == table]:
+            del self._lines[key]
+
+    # Reports.
+
+    def line(self, report: Report, table: str) -> Line | None:
+        """The epoch of the terminal to which a report of this table belongs; None where it has no number. The table is held."""
+        if report.sequence is None:
+            return None
+        if table not in self._whole:
+            self._recover(table)
+        key = (report.terminal, report.epoch or 0)
+        line = self._lines.get(key)
+        if line is None:
+            with self._connection() as conn:
+                line = self._load(conn, *key, table)
+        line.table = table
+        return line
+
+    def known(self, report: Report) -> Line | None:
+        """The same, where it is in memory."""
+        return None if report.sequence is None else self._lines.get((report.terminal, report.epoch or 0))
+
+    def _load(self, conn: psycopg.Connection[Any], terminal: str, epoch: int, table: str) -> Line:
+        kept = store.kept(conn, terminal, epoch)
+        since = self._counted_to[table] if kept.since is None else kept.since
+        line = self._lines[terminal, epoch] = Line(terminal, epoch, table, since, kept.received)
+        for report in kept.rejected:
+            line.receive(report.sequence, report.event_id)
+        return line
+
+    def _recover(self, table: str) -> None:
+        """Reads in the log what came after all was written down last."""
+        self._forget(table)
+        with self._connection() as conn:
+            for report in store.since(conn, self._counted_to[table], table):
+                key = (report.terminal, report.epoch)
+                line = self._lines.get(key) or self._load(conn, *key, table)
+                line.receive(report.sequence, report.event_id)
+        self._whole.add(table)
+
+    def fork(self, report: Report) -> Refusal:
+        """The refusal of a report whose number another one has, naming both."""
+        line, number = self.known(report), report.sequence
+        assert line is not None
+        assert number is not None
+        other = line.recent.get(number)
+        if other is None:
+            with self._connection() as conn:
+                other = store.numbered(conn, line.terminal, line.epoch, number)
+        return Refusal(
+            "LGR-0303",
+            f"terminal {line.terminal} gave number {number} of its epoch {line.epoch} to event "
+            f"{other or 'that the log has'} already; this is event {report.event_id}",
+            field="sequence",
+            value=str(number),
+            help="number each event once; a terminal that lost count begins a new epoch and numbers from 1",
+        )
+
+    # Writing down.
+
+    def save_some(self, lines: Iterable[Line], position: int) -> None:
+        """Writes down what came of the tables of these lines where it has become much."""
+        for table in {line.table for line in lines if len(line.recent) >= SAVED_EVERY}:
+            self.save(table, position)
+
+    def save(self, table: str, position: int, *, leaving: bool = False) -> bool:
+        """Writes down what came of the table up to `position`, the last one that this process has appended.
+
+        False where that failed, which is only logged: the log has it all.
+        """
+        if table not in self._whole:
+            return True
+        position = max(position, self._counted_to[table])
+        lines = [line for line in self._lines.values() if line.table == table and line.recent]
+        rows = [store.Row(line.terminal, line.epoch, line.since, line.numbers.spans) for line in lines]
+        try:
+            with self._connection() as conn:
+                store.keep(conn, table, self._held[table], rows, position, leaving=leaving)
+        except Exception:  # noqa: BLE001 - whatever it was, the next time is as good
+            _log.warning("what was received at table %s could not be written down", table, exc_info=True)
+            return False
+        self._counted_to[table] = position
+        for line in lines:
+            line.in_block += len(line.recent)
+            line.recent.clear()
+            if line.in_block >= _BLOCK:
+                line.since, line.in_block = position, 0
+        return True
+
+
+_STATELESS = frozenset({"LGR-0203", "LGR-0207", "LGR-0208", "LGR-0209"})
+_OF_STATE = frozenset({"LGR-0408", "LGR-0409", "LGR-0606", "LGR-0607", "LGR-0608"})
+
+
+def perhaps_early(report: Report, refusal: Refusal, line: Line | None) -> Refusal:
+    """The refusal; or one to be tried again, where reports that the terminal numbered before are missing and could change it."""
+    of_state = refusal.code in _OF_STATE or (refusal.code.startswith("LGR-02") and refusal.code not in _STATELESS)
+    if line is None or report.sequence is None or refusal.meaning.retryable or not of_state:
+        return refusal
+    missing = line.numbers.missing(below=report.sequence)
+    if not missing:
+        return refusal
+    named = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in missing)
+    return Refusal(
+        "LGR-0304",
+        f"events {named} of terminal {line.terminal}, epoch {line.epoch}, have not come; as things stand this one would be "
+        f"refused: {refusal.code}, {refusal.detail}",
+        field=refusal.field,
+        value=refusal.value,
+        help="send the missing events, then this one again with the same id",
+        cite=refusal.cite,
+    )

@@ -1,0 +1,183 @@
+"""What was received of each terminal, as it is kept: rows written now and then, and the log for what came since.
+
+A number costs the append nothing: it stands in the event. `ledger.sequences` says up to some position what was received, and
+`ledger.leases` up to which one it says all of a table. After a crash the log is read from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import tuple_row
+from psycopg.types.multirange import Multirange
+
+Connection = psycopg.Connection[Any]
+Span = tuple[int, int]
+"""The first and the last of numbers that follow each other."""
+
+
+class Reported(NamedTuple):
+    """A numbered report that the log knows."""
+
+    terminal: str
+    epoch: int
+    sequence: int
+    event_id: UUID
+
+
+class Kept(NamedTuple):
+    """What is kept of one epoch of a terminal."""
+
+    since: int | None
+    """The position after which the present row begins; None where there is no row."""
+    received: list[Span]
+    rejected: list[Reported]
+    """The rejections that the row does not count."""
+
+
+class Row(NamedTuple):
+    """What is to be kept of one epoch of a terminal."""
+
+    terminal: str
+    epoch: int
+    since: int
+    received: Sequence[Span]
+
+
+class Standing(NamedTuple):
+    """What was received of one epoch of a terminal, by the database."""
+
+    terminal: str
+    epoch: int
+    table: str
+    received: list[Span]
+
+
+def since(conn: Connection, after: int, table: str) -> list[Reported]:
+    """The numbered reports of a table that caused events after a position."""
+    found = _rows(conn, "SELECT terminal, epoch, sequence, cause FROM ledger.reported(%s) WHERE table_id = %s", after, table)
+    return [Reported(*row) for row in found]
+
+
+def kept(conn: Connection, terminal: str, epoch: int) -> Kept:
+    """What is kept of one epoch of a terminal."""
+    latest = _rows(
+        conn,
+        "SELECT since, received FROM ledger.sequences WHERE terminal = %s AND epoch = %s ORDER BY since DESC LIMIT 1",
+        terminal,
+        epoch,
+    )
+    since, received = latest[0] if latest else (None, Multirange([]))
+    rejected = _rows(
+        conn,
+        "SELECT sequence, event_id FROM ledger.rejections WHERE terminal = %s AND coalesce(epoch, 0) = %s "
+        "AND sequence IS NOT NULL AND NOT sequence <@ %s::int8multirange",
+        terminal,
+        epoch,
+        received,
+    )
+    return Kept(since, _spans(received), [Reported(terminal, epoch, *row) for row in rejected])
+
+
+def keep(conn: Connection, table: str, lease: int, rows: Sequence[Row], position: int, *, leaving: bool) -> None:
+    """Writes down what was received of a table's terminals up to `position`; nothing where the lease has passed on.
+
+    `leaving`: the table is given back, and whoever takes it next has nothing to read in the log.
+    """
+    conn.execute(
+        """
+        WITH held AS MATERIALIZED (SELECT FROM ledger.leases WHERE table_id = %(table)s AND epoch = %(lease)s FOR UPDATE),
+        written AS (
+            INSERT INTO ledger.sequences AS s (terminal, epoch, since, position, received, table_id)
+            SELECT t, e, f, greatest(f, %(position)s), r, %(table)s
+            FROM held, unnest(%(terminals)s::text[], %(epochs)s::bigint[], %(since)s::bigint[], %(received)s::int8multirange[])
+                AS given(t, e, f, r)
+            ON CONFLICT (terminal, epoch, since) DO UPDATE SET position = excluded.position, received = excluded.received,
+                table_id = excluded.table_id, recorded_at = excluded.recorded_at
+        )
+        UPDATE ledger.leases SET counted_to = greatest(counted_to, %(position)s),
+            counted_in = CASE WHEN %(leaving)s THEN epoch END
+        FROM held WHERE table_id = %(table)s
+        """,
+        {
+            "table": table,
+            "lease": lease,
+            "position": position,
+            "leaving": leaving,
+            "terminals": [row.terminal for row in rows],
+            "epochs": [row.epoch for row in rows],
+            "since": [row.since for row in rows],
+            "received": ["{" + ",".join(f"[{first},{last}]" for first, last in row.received) + "}" for row in rows],
+        },
+    )
+
+
+def numbered(conn: Connection, terminal: str, epoch: int, sequence: int) -> UUID | None:
+    """The event that bears a number of a terminal, by what is kept and the log between; None where it is not found there."""
+    found = _rows(
+        conn,
+        """
+        SELECT event_id FROM ledger.rejections
+        WHERE terminal = %(terminal)s AND coalesce(epoch, 0) = %(epoch)s AND sequence = %(sequence)s
+        UNION ALL
+        SELECT cause FROM (
+            SELECT since, position FROM ledger.sequences
+            WHERE terminal = %(terminal)s AND epoch = %(epoch)s AND received @> %(sequence)s::bigint ORDER BY since LIMIT 1
+        ) AS kept CROSS JOIN LATERAL (
+            SELECT cause, convert_from(state, 'UTF8')::jsonb AS body FROM ledger.events
+            WHERE notification_id > kept.since AND notification_id <= kept.position AND cause IS NOT NULL
+        ) AS said
+        WHERE body ->> 'terminal' = %(terminal)s AND coalesce((body ->> 'epoch')::bigint, 0) = %(epoch)s
+          AND (body ->> 'sequence')::bigint = %(sequence)s
+        LIMIT 1
+        """,
+        {"terminal": terminal, "epoch": epoch, "sequence": sequence},
+    )
+    return found[0][0] if found else None
+
+
+def standings(conn: Connection, terminal: str | None = None) -> list[Standing]:
+    """What was received of every terminal, or of one, as the database knows it now; by terminal and epoch.
+
+    Of a table that a process holds, or held when it crashed, the log is read from where the rows end.
+    """
+    found: dict[tuple[str, int], tuple[str, Multirange[int]]] = {}
+    for name, epoch, table, received in _rows(conn, _STANDINGS, {"terminal": terminal}):
+        found[name, epoch] = (table or "", received)
+    return [Standing(*key, table, _spans(received)) for key, (table, received) in sorted(found.items())]
+
+
+_STANDINGS = """
+WITH latest AS (
+    SELECT DISTINCT ON (terminal, epoch) terminal, epoch, table_id, received
+    FROM ledger.sequences WHERE terminal = %(terminal)s OR %(terminal)s::text IS NULL ORDER BY terminal, epoch, since DESC
+), unread AS (
+    SELECT min(counted_to) AS after FROM ledger.leases
+    WHERE counted_in IS DISTINCT FROM epoch
+      AND (%(terminal)s::text IS NULL OR NOT EXISTS (SELECT FROM latest) OR table_id IN (SELECT table_id FROM latest))
+), newer AS (
+    SELECT terminal, epoch, table_id, sequence FROM ledger.reported((SELECT after FROM unread))
+    UNION ALL
+    SELECT terminal, coalesce(epoch, 0), NULL, sequence FROM ledger.rejections WHERE sequence IS NOT NULL
+)
+SELECT terminal, epoch, coalesce(max(kept_table), max(table_id)), range_agg(received) FROM (
+    SELECT terminal, epoch, table_id AS kept_table, table_id, received FROM latest
+    UNION ALL
+    SELECT terminal, epoch, NULL, table_id, int8multirange(int8range(sequence, sequence, '[]')) FROM newer
+    WHERE terminal = %(terminal)s OR %(terminal)s::text IS NULL
+) AS each GROUP BY terminal, epoch
+"""
+
+
+def _rows(conn: Connection, query: str, *params: Any) -> list[tuple[Any, ...]]:
+    given = params[0] if len(params) == 1 and isinstance(params[0], dict) else params
+    with conn.cursor(row_factory=tuple_row) as cursor:
+        return cursor.execute(query.encode(), given).fetchall()
+
+
+def _spans(received: Multirange[int]) -> list[Span]:
+    """The server gives ranges of whole numbers from the first up to one past the last."""
+    return [(span.lower, span.upper - 1) for span in received if span.lower is not None and span.upper is not None]

@@ -1,0 +1,250 @@
+"""What was received of each terminal, in the application: gaps, repeats, forks, epochs, and what outlives a crash."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ledger import sequences
+from ledger.application import Rounds
+from ledger.reports import CloseBetting, OpenRound, Received, Report, Verdict
+from ledger.store import log
+from ledger.store.sequences import standings
+from tests.support import Terminal, accepted, codes, house
+
+
+@pytest.fixture
+def rounds(dsn: str) -> Iterator[Rounds]:
+    with closing(house(dsn)) as made:
+        yield made
+
+
+def told(verdict: Verdict) -> tuple[int, tuple[tuple[int, int], ...]]:
+    assert isinstance(verdict.received, Received)
+    return verdict.received.contiguous, verdict.received.missing
+
+
+def kept(dsn: str, terminal: str | None = None) -> dict[tuple[str, int], list[tuple[int, int]]]:
+    with psycopg.connect(dsn) as conn:
+        return {(each.terminal, each.epoch): each.received for each in standings(conn, terminal)}
+
+
+def test_b45_a_gap_in_the_log_s_positions_is_silent_and_one_in_a_terminal_s_numbers_is_named(rounds: Rounds, dsn: str) -> None:
+    table = Terminal()
+    accepted(rounds.post([table.open(sequence=1)]))
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("SELECT ledger.next_position()")  # as an append that was rolled back
+    assert told(rounds.post([table.bet("red", sequence=2)])[0]) == (2, ())
+    assert told(rounds.post([table.bet("red", sequence=4)])[0]) == (2, ((3, 3),))
+    # The terminal was started again: its numbers begin anew.
+    [verdict] = accepted(rounds.post([table.bet("red", sequence=1, epoch=1)]))
+    assert told(verdict) == (1, ())
+    # What it had not sent before that still comes.
+    assert told(accepted(rounds.post([table.bet("red", sequence=3)]))[0]) == (4, ())
+    assert kept(dsn) == {(table.name, 0): [(1, 4)], (table.name, 1): [(1, 1)]}
+
+
+def test_a_report_without_a_number_is_told_of_none(rounds: Rounds) -> None:
+    table = Terminal()
+    assert [verdict.received for verdict in rounds.post([table.open(), table.bet("red")])] == [None, None]
+
+
+def test_a_repeat_is_replayed_and_a_fork_is_refused_with_both_events_named(rounds: Rounds, dsn: str) -> None:
+    table = Terminal()
+    accepted(rounds.post([table.open(sequence=1)]))
+    first, fork = table.bet("red", sequence=2), table.bet("black", sequence=2)
+    assert codes(rounds.post([first, fork, first])) == ["accepted", "LGR-0303", "replayed"]
+    [verdict] = rounds.post([fork])
+    assert verdict.refusal is not None
+    assert verdict.refusal.code == "LGR-0303"
+    assert str(first.event_id) in verdict.refusal.detail
+    assert str(fork.event_id) in verdict.refusal.detail
+    assert codes(rounds.post([first, fork, first])) == ["replayed", "LGR-0303", "replayed"]
+    with psycopg.connect(dsn) as conn:
+        assert len(log.stream(conn, table.round)) == 2
+
+
+def test_a_fork_is_named_from_the_log_when_memory_no_longer_has_it(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sequences, "SAVED_EVERY", 3)
+    monkeypatch.setattr(sequences, "_BLOCK", 4)
+    table = Terminal()
+    with closing(house(dsn)) as rounds:
+        reports = [table.open(sequence=1), *(table.bet("red", sequence=n) for n in range(2, 20))]
+        rejected = table.bet("split:3-4", sequence=20)
+        for report in [*reports, rejected]:
+            rounds.post([report])
+        for other in [*reports[1:], rejected]:
+            [verdict] = rounds.post([table.bet("odd", sequence=other.sequence)])
+            assert verdict.refusal is not None
+            assert verdict.refusal.code == "LGR-0303"
+            assert str(other.event_id) in verdict.refusal.detail, other.sequence
+    with psycopg.connect(dsn) as conn:
+        row = conn.execute("SELECT count(*) FROM ledger.sequences").fetchone()
+    assert row is not None
+    assert row[0] > 2, "a row for each block"
+
+
+def test_b24_nothing_is_burnt_by_coming_out_of_order(rounds: Rounds) -> None:
+    """Outcome, close, and the bet that came before them: the outcome waits, the bet is one."""
+    table = Terminal()
+    opening, bet, close = table.open(sequence=1), table.bet("straight:17", sequence=2), table.close(sequence=3)
+    outcome = table.outcome("17", sequence=4)
+    accepted(rounds.post([opening]))
+    assert codes(rounds.post([outcome])) == ["LGR-0205"]
+    assert told(accepted(rounds.post([close]))[0]) == (1, ((2, 2),))
+    accepted(rounds.post([outcome]))
+    assert told(rounds.post([bet])[0]) == (4, ())
+
+
+def test_a_refusal_by_the_round_s_state_is_final_only_when_nothing_before_it_is_missing(rounds: Rounds, dsn: str) -> None:
+    table = Terminal()
+    accepted(rounds.post([table.open(sequence=1), table.close(sequence=2)]))
+    late = table.bet("red", sequence=5)
+    [verdict] = rounds.post([late])
+    assert verdict.refusal is not None
+    assert verdict.refusal.code == "LGR-0304"
+    assert "3 to 4" in verdict.refusal.detail
+    assert told(verdict) == (2, ())
+    # A refusal that no earlier event could change is final, and counts as received.
+    [verdict] = rounds.post([table.outcome("37", sequence=4)])
+    assert codes([verdict]) == ["LGR-0406"]
+    assert told(verdict) == (2, ((3, 3),))
+    assert "events 3 of" in str(rounds.post([late])[0].refusal)
+    rounds.post([table.outcome("38", sequence=3)])
+    [verdict] = rounds.post([late])
+    assert verdict.refusal is not None
+    assert verdict.refusal.code == "LGR-0210"
+    assert told(verdict) == (5, ())
+    assert codes(rounds.post([late])) == ["LGR-0210"], "burnt"
+    assert kept(dsn, table.name) == {(table.name, 0): [(1, 5)]}
+
+
+def test_what_a_group_could_not_append_was_not_received(rounds: Rounds, dsn: str) -> None:
+    table = Terminal()
+    accepted(rounds.post([table.open(sequence=1)]))
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("ALTER TABLE ledger.events ADD CONSTRAINT away CHECK (topic <> 'BettingClosed.v1') NOT VALID")
+        verdicts = rounds.post([table.bet("red", sequence=2), table.close(sequence=3)])
+        assert codes(verdicts) == ["accepted", "LGR-0503"]
+        conn.execute("ALTER TABLE ledger.events DROP CONSTRAINT away")
+    assert [told(verdict) for verdict in verdicts] == [(2, ()), (2, ())]
+    assert told(accepted(rounds.post([table.bet("red", sequence=4)]))[0]) == (2, ((3, 3),))
+
+
+def test_two_processes_that_take_turns_know_the_same(dsn: str) -> None:
+    table = Terminal()
+    with closing(house(dsn, lease_idle=0.0)) as one, closing(house(dsn, lease_idle=0.0)) as other:
+        accepted(one.post([table.open(sequence=1)]))
+        one.rest()
+        for number in (2, 3, 4, 5, 6, 7):
+            process = (one, other)[number % 2]
+            assert told(accepted(process.post([table.bet("red", sequence=number)]))[0]) == (number, ())
+            process.rest()
+        assert told(accepted(one.post([table.bet("red", sequence=10)]))[0]) == (7, ((8, 9),))
+    assert kept(dsn) == {(table.name, 0): [(1, 7), (10, 10)]}
+
+
+_DIES = """
+import sys
+from uuid import UUID
+from ledger import sequences
+from ledger.application import Rounds
+from tests.support import Terminal
+sequences.SAVED_EVERY = 4
+rounds, table, numbered = Rounds(sys.argv[1]), Terminal(), int(sys.argv[3])
+table.round = UUID(sys.argv[2])
+for number in range(2, numbered + 1):
+    [verdict] = rounds.post([table.bet("split:3-4" if number % 3 == 0 else "red", sequence=number)])
+print(verdict.status, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("numbered", [3, 5, 6, 7])
+def test_kill_9_between_two_checkpoints_loses_no_number(dsn: str, numbered: int) -> None:
+    """The rows end before the crash; the log and the rejections have what came after."""
+    table = Terminal()
+    with closing(house(dsn)) as rounds:
+        accepted(rounds.post([table.open(sequence=1)]))
+    with subprocess.Popen(
+        [sys.executable, "-c", _DIES, dsn, str(table.round), str(numbered)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        os.kill(process.pid, signal.SIGKILL)
+    assert kept(dsn, table.name) == {(table.name, 0): [(1, numbered)]}, "by the database alone"
+    with closing(Rounds(dsn)) as rounds:
+        while True:
+            [verdict] = rounds.post([table.bet("red", sequence=numbered + 2)])
+            if verdict.refusal is None or verdict.refusal.code != "LGR-0521":
+                break
+        assert told(accepted([verdict])[0]) == (numbered, ((numbered + 1, numbered + 1),))
+        [verdict] = rounds.post([table.bet("odd", sequence=numbered)])
+        assert codes([verdict]) == ["LGR-0303"]
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    sent=st.lists(st.tuples(st.integers(1, 12), st.integers(0, 1), st.booleans()), min_size=1, max_size=25),
+    crashes=st.sets(st.integers(0, 24)),
+)
+def test_whatever_comes_and_whenever_it_crashes_the_answer_is_that_of_a_plain_set(
+    dsn: str, sent: list[tuple[int, int, bool]], crashes: set[int]
+) -> None:
+    table = Terminal()
+    table.name = f"T-{uuid4().hex}"
+    rounds = house(dsn)
+    opening = table.report(OpenRound(table="R01", game="roulette"))
+    if codes(rounds.post([opening])) == ["LGR-0201"]:
+        with psycopg.connect(dsn) as conn:
+            row = conn.execute("SELECT round FROM ledger.open_rounds WHERE table_id = 'R01'").fetchone()
+        assert row is not None
+        table.round = row[0]
+    plain: dict[tuple[int, int], Report] = {}
+    for n, (number, epoch, good) in enumerate(sent):
+        if n in crashes:
+            rounds._leases.close()  # its memory is gone, and nothing was written down
+            rounds = Rounds(dsn)
+        report = table.bet("red" if good else "split:3-4", sequence=number, epoch=epoch)
+        [verdict] = rounds.post([report])
+        first = plain.setdefault((epoch, number), report)
+        assert codes([verdict]) == [("accepted" if good else "LGR-0412") if first is report else "LGR-0303"]
+        mine = {seen for of, seen in plain if of == epoch}
+        assert told(verdict)[0] == next(k for k in range(20) if k + 1 not in mine)
+        missing = {k for first_, last in told(verdict)[1] for k in range(first_, last + 1)}
+        assert missing == {k for k in range(1, max(mine)) if k not in mine}
+    rounds.close()
+
+
+def test_b26_a_clock_that_is_off_is_flagged_and_the_gaming_day_is_the_server_s(rounds: Rounds, dsn: str) -> None:
+    """Three days ahead, three behind, before the round was opened: all are accepted, and flagged."""
+    table = Terminal()
+    opening = table.open()
+    moved: list[Any] = [
+        table.report(OpenRound(table="R01", game="roulette"), occurred_at=opening.received_at + timedelta(days=3)),
+        table.bet("red", occurred_at=opening.received_at - timedelta(days=3)),
+        table.bet("red", occurred_at=opening.received_at - timedelta(minutes=3)),
+        table.bet("red", occurred_at=opening.received_at - timedelta(seconds=100)),
+        table.report(CloseBetting()),
+    ]
+    accepted(rounds.post(moved))
+    with psycopg.connect(dsn) as conn:
+        bodies: list[Any] = [each.body for each in log.stream(conn, table.round)]
+    assert [body.flags for body in bodies] == [("clock_skew",)] * 3 + [()] * 2
+    assert bodies[0].gaming_day == rounds.properties()[0].gaming_day(opening.received_at)

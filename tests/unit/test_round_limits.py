@@ -1,0 +1,114 @@
+"""A round under its table's limits: what counts, whatever became of the bets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from uuid import UUID, uuid4
+
+import pytest
+
+from ledger.errors import Refusal
+from ledger.limits import Band, Limits
+from ledger.round import Origin, Round, Terms
+from ledger.rules import Regulation, regulation
+
+ROULETTE, CRAPS = regulation("30/2003"), regulation("53/2010").with_unverified()
+
+
+def origin(sequence: int | None = None) -> Origin:
+    moment = datetime(2026, 11, 29, 12, tzinfo=UTC)
+    return Origin(uuid4(), "T-1", sequence, moment, moment, by="S-7")
+
+
+def opened(limits: Limits | None, rules: Regulation = ROULETTE) -> Round:
+    terms = Terms("H", "0" * 64, "A", "R01", "MOP", 1, rules, None, date(2026, 11, 29), limits=limits)
+    return Round.open(uuid4(), terms, origin(1))
+
+
+def bet(round_: Round, spot: str, stake: int, sequence: int | None = None, rules: Regulation = ROULETTE) -> UUID:
+    id_ = uuid4()
+    round_.place_bet(rules, id_, origin(sequence), player="P-1", spot=spot, stake=str(stake), currency="MOP")
+    return id_
+
+
+def test_a_round_says_the_limits_that_it_was_opened_under() -> None:
+    limits = Limits("MOP", Band(100_00, 50_000_00), exposure=500_000_00)
+    assert opened(limits).terms.limits == "min 100.00 max 50000.00 exposure 500000.00"
+    assert opened(None).terms.limits is None
+
+
+def withdraw(round_: Round, bet: UUID) -> None:
+    round_.withdraw_bet(ROULETTE, bet, origin())
+
+
+def void(round_: Round, bet: UUID) -> None:
+    round_.void_bet(ROULETTE, bet, origin(), reason="miskeyed")
+
+
+def lower(round_: Round, bet: UUID) -> None:
+    round_.change_bet(ROULETTE, bet, origin(), stake="100")
+
+
+def move(round_: Round, bet: UUID) -> None:
+    round_.change_bet(ROULETTE, bet, origin(), spot="red")
+
+
+@pytest.mark.parametrize("act", [withdraw, void, lower, move])
+def test_a_withdrawn_void_or_changed_bet_makes_room(act: Callable[[Round, UUID], None]) -> None:
+    round_ = opened(Limits("MOP", Band(maximum=100_00), exposure=3_500_00))
+    first = bet(round_, "straight:17", 100_00)
+    with pytest.raises(Refusal, match="LGR-0606"):
+        bet(round_, "straight:17", 99_00)
+    with pytest.raises(Refusal, match="LGR-0607"):
+        bet(round_, "odd", 1)
+    book = round_.book
+    act(round_, first)
+    bet(round_, "straight:17", 99_00)
+    assert round_.book is book, "it keeps in step and is not made anew"
+
+
+def test_a_change_beyond_a_limit_is_refused_and_leaves_the_bet() -> None:
+    round_ = opened(Limits("MOP", Band(10_00, 100_00)))
+    first = bet(round_, "red", 50_00)
+    for stake in ("900", "10001"):
+        with pytest.raises(Refusal, match=r"LGR-060[56]"):
+            round_.change_bet(ROULETTE, first, origin(), stake=stake)
+    assert round_.bets[first].stake == 50_00
+    round_.change_bet(ROULETTE, first, origin(), stake="10000")
+
+
+def test_a_round_read_from_the_log_counts_what_it_holds() -> None:
+    round_ = opened(Limits("MOP", exposure=3_500_00))
+    bet(round_, "straight:17", 100_00)
+    again = Round(round_.id)
+    again.fold(event.body for event in round_.collect_events())
+    again.limits = round_.limits
+    with pytest.raises(Refusal, match="LGR-0607"):
+        bet(again, "odd", 1)
+    bet(again, "straight:18", 100_00)
+
+
+def test_a_bet_in_time_that_comes_late_is_not_stopped_by_the_exposure_but_by_the_maximum() -> None:
+    round_ = opened(Limits("MOP", Band(maximum=100_00), exposure=3_500_00))
+    bet(round_, "straight:17", 100_00, 2)
+    round_.close_betting(origin(5))
+    bet(round_, "odd", 50_00, 3)
+    with pytest.raises(Refusal, match="LGR-0606"):
+        bet(round_, "odd", 60_00, 4)
+    assert [each.late for each in round_.bets.values()] == [False, True]
+
+
+def test_53_2010_the_exposure_follows_the_throws() -> None:
+    round_ = opened(Limits("MOP", exposure=100_00), CRAPS)
+    bet(round_, "pass", 100_00, rules=CRAPS)
+    with pytest.raises(Refusal, match="LGR-0607"):
+        bet(round_, "big6", 1_00, rules=CRAPS)
+    round_.close_betting(origin())
+    round_.record_throw(CRAPS, origin(), dice="2-2")
+    round_.reopen_betting(origin())
+    # The point is 4, and six may come before it: both would be paid.
+    with pytest.raises(Refusal, match="LGR-0607"):
+        bet(round_, "big6", 1_00, rules=CRAPS)
+    # Four or a seven decides this one and the line, and never for both.
+    bet(round_, "place_lose:4", 50_00, rules=CRAPS)
