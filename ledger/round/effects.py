@@ -202,11 +202,11 @@ def _bet(case: Case) -> list[Event]:
     if before.result == "open" and case.round.status is Status.BETTING:
         raise _too_early("betting is open: the bet itself can still be changed or taken back", "bet", bet.id)
     player = asked.player or bet.player
-    stake = bet.stake if asked.stake is None else money.parse_minor(asked.stake, field="stake")
+    stake = bet.last_stake if asked.stake is None else money.parse_minor(asked.stake, field="stake")
     placed_on = bet.placed_on if asked.spot is None else case.regulation.spot(asked.spot).text
-    if (player, placed_on, stake) == (bet.player, bet.placed_on, bet.stake):
+    if (player, placed_on, stake) == (bet.player, bet.placed_on, bet.last_stake):
         raise Refusal("LGR-0242", "this is how the bet stands on record", field="bet", value=str(bet.id))
-    indeed = msgspec.structs.replace(bet, player=player, placed_on=placed_on, stake=stake)
+    indeed = msgspec.structs.replace(bet, player=player, placed_on=placed_on, stake=stake, staked=None)
     return _corrected(case, [(bet, _as_it_was(case, indeed))])
 
 

@@ -154,7 +154,7 @@ class _Table:
 
 def _stages(bet: Bet) -> list[_Stage]:
     """The bet as it lay when it came and after each change, oldest first. A change of the stake alone leaves it where it is."""
-    spot, stake = bet.placed_on, bet.stake
+    spot, stake = bet.placed_on, bet.last_stake
     stages = []
     for change in reversed(bet.changes):
         stages.append(_Stage(change.after, spot, stake, change.moved))
