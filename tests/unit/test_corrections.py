@@ -349,6 +349,67 @@ def test_30_2003_art_2_2_a_void_launch_is_no_reason_for_a_return() -> None:
     assert caught.value.cite == "30/2003 art. 2(2)"
 
 
+def test_31_2003_art_3_3_carried_bets_are_neither_voided_nor_returned() -> None:
+    """The original bets may not be cancelled; what was keyed wrongly about one is put right all the same, where it is."""
+    table = Table("cussec")
+    bet = table.bet("big")
+    table.round.close_betting(origin())
+    successor = Successor(uuid4(), date(2026, 11, 29))
+    begun = table.round.void(table.rules, origin(), reason="bridged_dice", successor=successor)
+    assert begun is not None
+    for kind, fields in (("bet_void", {"bet": bet}), ("outcome", {"outcome": "1-1-1"}), ("return", {"reason": "fire_alarm"})):
+        with refused("LGR-0241"):
+            table.propose(kind, **fields)
+    table.new()
+    table.round = begun
+    table.round.close_betting(origin())
+    for settled in (False, True):
+        for kind, fields in (("bet_void", {"bet": bet}), ("return", {"reason": "fire_alarm"})):
+            with refused("LGR-0245") as caught:
+                table.propose(kind, **fields)
+            assert caught.value.cite == "31/2003 art. 3(3)"
+        if not settled:
+            table.correct("bet", bet=bet, spot="small")
+            table.round.record_outcome(table.rules, "1-2-3", origin())
+    assert table.balances() == {"player/P-1": 100_00, "win": -100_00}
+    table.correct("bet", bet=bet, spot="big")
+    assert table.balances() == {"player/P-1": -100_00, "win": 100_00}
+
+
+def test_b24_a_bet_placed_in_time_and_received_after_settlement_is_settled_by_the_outcome_on_record() -> None:
+    table = Table()
+    table.round.close_betting(origin(sequence=7))
+    table.round.record_outcome(table.rules, "17", origin(sequence=8))
+    bet = uuid4()
+    said: dict[str, Any] = {"player": "P-1", "spot": "straight:17", "stake": "10000", "currency": "MOP"}
+    table.round.place_bet(table.rules, bet, origin(sequence=6), **said)
+    assert table.balances() == {"player/P-1": -100_00, "escrow": 100_00}
+    waiting = table.propose("bet_void", bet=bet)
+    table.correct("outcome", outcome="3")
+    assert table.round.bets[bet].result == "open"
+    table.correct("bet", bet=bet, stake="20000")
+    events = table.correct("late_bet", bet=bet)
+    assert moved(events) == {"escrow": -200_00, "win": 200_00}
+    assert isinstance(events[-1], RoundResettled)
+    assert (events[-1].bets, events[-1].handle) == (1, "20000")
+    with refused("LGR-0242"):
+        table.propose("late_bet", bet=bet)
+    table.approve(waiting)
+    assert table.balances() == {}
+
+
+def test_corrections_are_made_while_the_round_is_held() -> None:
+    table = Table()
+    bet = table.bet("straight:17")
+    table.settle("17")
+    hold = origin("S-1")
+    table.round.hold(hold, reason="surveillance_review", bet=bet)
+    correction = table.propose("bet_void", bet=bet, hold=hold.cause)
+    table.approve(correction)
+    table.round.release(origin("S-2"), hold.cause, finding="corrected", correction=correction)
+    assert table.round.holds[hold.cause].finding == "corrected"
+
+
 # Beside what the regulation gives.
 
 
