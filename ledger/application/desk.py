@@ -10,18 +10,23 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
+import msgspec
+
 from ledger.application.group import Group
 from ledger.application.memory import Memory
 from ledger.errors import Refusal
 from ledger.houses import Houses
 from ledger.reports import (
+    ApproveCorrection,
     ChangeBet,
     ChangeShooter,
     CloseBetting,
+    DeclineCorrection,
     HoldRound,
     Malformed,
     OpenRound,
     PlaceBet,
+    ProposeCorrection,
     RecordLateBet,
     RecordOutcome,
     RecordThrow,
@@ -36,7 +41,7 @@ from ledger.reports import (
     WithdrawBet,
     table_stream,
 )
-from ledger.round import Origin, Round, RoundEvent, Status, Successor, Terms
+from ledger.round import Asked, Origin, Round, RoundEvent, Status, Successor, Terms
 from ledger.rules import Regulation
 
 
@@ -76,7 +81,9 @@ class Desk:
         if about_table is not None:
             return about_table(self, report, body, origin, group)
         round_ = self._memory.round(report.round)
-        if self._memory.hold(round_.terms.table, group):
+        # Nothing at the table depends on a round that has ended: its version alone decides between two who correct it.
+        alone = round_.status.ended and isinstance(body, ProposeCorrection | ApproveCorrection | DeclineCorrection)
+        if not alone and self._memory.hold(round_.terms.table, group):
             round_ = self._memory.round(report.round)
         rules = self._houses.regulation(round_.terms.regulation_hash)
         about_round = _ABOUT_ROUNDS.get(type(body))
@@ -244,6 +251,18 @@ class Desk:
     def _release(self, round_: Round, rules: Regulation, body: ReleaseRound, origin: Origin, group: Group) -> None:
         round_.release(origin, body.hold, finding=body.finding, correction=body.correction, note=body.note)
 
+    def _propose(self, round_: Round, rules: Regulation, body: ProposeCorrection, origin: Origin, group: Group) -> None:
+        round_.propose_correction(rules, Asked(**msgspec.structs.asdict(body)), origin)
+
+    def _approve(self, round_: Round, rules: Regulation, body: ApproveCorrection, origin: Origin, group: Group) -> None:
+        before = round_.status
+        round_.approve_correction(rules, body.correction, origin)
+        if round_.status.ended and not before.ended:
+            self._end(round_, None, group)
+
+    def _decline(self, round_: Round, rules: Regulation, body: DeclineCorrection, origin: Origin, group: Group) -> None:
+        round_.decline_correction(body.correction, origin, body.note)
+
     # Rounds that begin and end.
 
     def _begin(self, round_: Round, group: Group) -> None:
@@ -296,4 +315,7 @@ _ABOUT_ROUNDS: dict[type, Callable[[Desk, Round, Regulation, Any, Origin, Group]
     RecordLateBet: Desk._late_bet,
     HoldRound: Desk._hold,
     ReleaseRound: Desk._release,
+    ProposeCorrection: Desk._propose,
+    ApproveCorrection: Desk._approve,
+    DeclineCorrection: Desk._decline,
 }
