@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from queue import Queue
 from uuid import UUID
 
 import psycopg
@@ -115,6 +116,33 @@ def test_a_settled_round_is_corrected_from_another_process_while_the_table_plays
     accepted(service.post([table.bet("black"), table.close(), table.outcome("1")]))
     assert [each.round(asked.round).bets[bet].result for each in houses] == ["void", "void"]
     assert service.round(table.round).status is Status.SETTLED
+
+
+def test_yesterday_is_corrected_as_fast_as_today_is_played(houses: list[Rounds], dsn: str) -> None:
+    """A service plays a table without a pause; another process corrects each of its rounds twice, as soon as it is settled."""
+    service, desk = houses
+    done: Queue[tuple[Terminal, UUID] | None] = Queue()
+
+    def play() -> None:
+        for _ in range(25):
+            table = Terminal()
+            done.put((table, settled(service, table)))
+        done.put(None)
+
+    with ThreadPoolExecutor(1) as pool:
+        playing = pool.submit(play)
+        corrected = []
+        while (one := done.get(timeout=60)) is not None:
+            table, bet = one
+            asked = [propose(table, kind="outcome", outcome="7"), propose(table, kind="bet_void", bet=bet)]
+            for each in asked:
+                accepted(desk.post([each, approve(table, each)]))
+            corrected.append((table.round, bet))
+        playing.result()
+    for round_, bet in corrected:
+        found = service.round(round_)
+        assert (found.outcome, found.bets[bet].result) == ("7", "void")
+        assert found.returned <= found.taken
 
 
 def test_a_round_that_goes_on_is_corrected_by_whoever_writes_its_table(houses: list[Rounds]) -> None:
