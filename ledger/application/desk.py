@@ -81,8 +81,9 @@ class Desk:
         if about_table is not None:
             return about_table(self, report, body, origin, group)
         round_ = self._memory.round(report.round)
-        # Nothing at the table depends on a round that has ended: its version alone decides between two who correct it.
-        alone = round_.status.ended and isinstance(body, ProposeCorrection | ApproveCorrection | DeclineCorrection)
+        # Nothing at the table depends on a round that has ended: its version alone decides between two who correct it. What a
+        # terminal numbers is the table's all the same.
+        alone = round_.status.ended and report.sequence is None and isinstance(body, _CORRECTIONS)
         if not alone and self._memory.hold(round_.terms.table, group):
             round_ = self._memory.round(report.round)
         rules = self._houses.regulation(round_.terms.regulation_hash)
@@ -295,6 +296,7 @@ class Desk:
             raise Refusal("LGR-0203", "a round with this id exists already", field=field, value=str(id))
 
 
+_CORRECTIONS = (ProposeCorrection, ApproveCorrection, DeclineCorrection)
 _ABOUT_TABLES: dict[type, Callable[[Desk, Report, Any, Origin, Group], list[RoundEvent]]] = {
     OpenRound: Desk._open_round,
     SignOn: Desk._sign_on,
