@@ -162,7 +162,7 @@ def test_a_return_frees_the_table(houses: list[Rounds], dsn: str) -> None:
     accepted(rounds.post([asked, approve(table, asked)]))
     assert isinstance(told(dsn, table.round)[-1], RoundVoided)
     assert codes(rounds.post([table.close()])) == ["LGR-0204"]
-    accepted(rounds.post(table.whole_round([("red", "100")], "1")))
+    accepted(rounds.post(table.whole_round([("red", "10000")], "1")))
 
 
 def test_a_return_of_a_settled_round_leaves_the_table_to_the_round_that_plays(houses: list[Rounds]) -> None:
