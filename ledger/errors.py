@@ -66,6 +66,17 @@ CODES: dict[str, Code] = {
     "LGR-0225": Code("The hold was released already", 409),
     "LGR-0226": Code("No such approved correction", 409, retryable=True),
     "LGR-0227": Code("Nobody of this reference works so at the table", 409),
+    # from 0240: what is put right afterwards
+    "LGR-0240": Code("It is too early for this correction", 409, retryable=True),
+    "LGR-0241": Code("The round no longer has what is to be corrected", 409),
+    "LGR-0242": Code("The correction would change nothing", 409),
+    "LGR-0243": Code("The correction is decided already", 409),
+    "LGR-0244": Code("The round cannot have gone so", 422),
+    "LGR-0245": Code("The stakes stay where they are by law", 409),
+    "LGR-0246": Code("The regulation itself says what becomes of the stakes", 422),
+    "LGR-0247": Code("No article was breached", 422),
+    "LGR-0248": Code("No such correction in this round", 404, retryable=True),
+    "LGR-0249": Code("Another person has to decide this", 409),
     # 03: retries and terminals
     "LGR-0301": Code("This event id was used for another body", 422),
     "LGR-0302": Code("The same event is being recorded at this moment", 409, retryable=True),

@@ -92,6 +92,44 @@ PAGES: dict[str, str] = {
     "LGR-0225": "A hold is released once. A new question is a new hold.",
     "LGR-0226": "Have the correction approved first, then release the hold with the finding `corrected`, naming it.",
     "LGR-0227": "Only who has signed on to a table can sign off from it; the next who signs on in that role relieves the former.",
+    "LGR-0240": (
+        "What is not settled yet is not put right by this kind of correction: while betting is open the bet itself is "
+        "changed, taken back or voided, and an outcome is corrected once the round is settled."
+    ),
+    "LGR-0241": (
+        "The bets of this round went on into another one, or the house ended the round and gave the stakes back. What "
+        "is wrong about a bet that was carried is corrected in the round that has it."
+    ),
+    "LGR-0242": (
+        "The record says already what the correction would make it say: the same outcome, the same bet, a bet that is "
+        "void. Nothing moves twice."
+    ),
+    "LGR-0243": (
+        "A correction is made at most once, and one that was declined stays declined. What it did is undone by another "
+        "correction, which another person approves as well."
+    ),
+    "LGR-0244": (
+        "The throws of a corrected outcome have to be those of one whole round: both faces of each, in order, the line "
+        "decided by the last and by none before it. And every bet on record has to have been possible under them; the "
+        "first that was not is named."
+    ),
+    "LGR-0245": (
+        "The article that carried these bets into the round says that they cannot be cancelled (31/2003 art. 3(3)), so "
+        "neither a void of the bet nor a return of the round gives their stakes back."
+    ),
+    "LGR-0246": (
+        "A return is the house's own decision, for its own reason. Where the regulation voids a launch, a shake or a "
+        "throw, it also says that the stakes stay or are carried: report that void."
+    ),
+    "LGR-0247": (
+        "What the house pays ex gratia it pays for chips that were no bet, and it names the article that says so. Where"
+        " the regulation as held here has no such article, there is nothing to name."
+    ),
+    "LGR-0248": (
+        "No correction of the round has this id: it is the event id of the proposal, and the report goes to the same "
+        "round. If the proposal is still on its way, send this again after it."
+    ),
+    "LGR-0249": "Whoever asks for a correction does not approve it, and where two approvals are needed they are of two persons.",
     "LGR-0301": (
         "An event id stands for one event for as long as the log lives. The same id came with other content: nothing "
         "was stored. A new event needs a new id; a retry repeats the first body."

@@ -11,18 +11,23 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+import msgspec
+
 from ledger.application.group import Group
 from ledger.application.memory import Memory
 from ledger.errors import Refusal
 from ledger.houses import Houses
 from ledger.reports import (
+    ApproveCorrection,
     ChangeBet,
     ChangeShooter,
     CloseBetting,
+    DeclineCorrection,
     HoldRound,
     Malformed,
     OpenRound,
     PlaceBet,
+    ProposeCorrection,
     RecordLateBet,
     RecordOutcome,
     RecordThrow,
@@ -37,7 +42,7 @@ from ledger.reports import (
     WithdrawBet,
     table_stream,
 )
-from ledger.round import Origin, Round, RoundEvent, Status, Successor, Terms
+from ledger.round import Asked, Origin, Round, RoundEvent, Status, Successor, Terms
 from ledger.rules import Regulation
 
 
@@ -68,7 +73,10 @@ class Desk:
             origin = _origin(report, self._houses.tolerance(body.table))
             return _ABOUT_TABLES[type(body)](self, report, body, origin, group)
         round_ = self._memory.round(report.round)
-        if self._take(report, round_.terms.table, group):
+        # Nothing at the table depends on a round that has ended: its version alone decides between two who correct it. What a
+        # terminal numbers is the table's all the same.
+        alone = round_.status.ended and report.sequence is None and isinstance(body, _CORRECTIONS)
+        if not alone and self._take(report, round_.terms.table, group):
             round_ = self._memory.round(report.round)
         house = self._houses.played_under(round_.terms)
         round_.limits = house.table.limits
@@ -251,6 +259,18 @@ class Desk:
     def _release(self, round_: Round, rules: Regulation, body: ReleaseRound, origin: Origin, group: Group) -> None:
         round_.release(origin, body.hold, finding=body.finding, correction=body.correction, note=body.note)
 
+    def _propose(self, round_: Round, rules: Regulation, body: ProposeCorrection, origin: Origin, group: Group) -> None:
+        round_.propose_correction(rules, Asked(**msgspec.structs.asdict(body)), origin)
+
+    def _approve(self, round_: Round, rules: Regulation, body: ApproveCorrection, origin: Origin, group: Group) -> None:
+        before = round_.status
+        round_.approve_correction(rules, body.correction, origin)
+        if round_.status.ended and not before.ended:
+            self._end(round_, None, group)
+
+    def _decline(self, round_: Round, rules: Regulation, body: DeclineCorrection, origin: Origin, group: Group) -> None:
+        round_.decline_correction(body.correction, origin, body.note)
+
     # Rounds that begin and end.
 
     def _begin(self, round_: Round, group: Group) -> None:
@@ -298,6 +318,7 @@ def _origin(report: Report, tolerance: timedelta | None) -> Origin:
     )
 
 
+_CORRECTIONS = (ProposeCorrection, ApproveCorrection, DeclineCorrection)
 _ABOUT_TABLES: dict[type, Callable[[Desk, Report, Any, Origin, Group], list[RoundEvent]]] = {
     OpenRound: Desk._open_round,
     SignOn: Desk._sign_on,
@@ -318,4 +339,7 @@ _ABOUT_ROUNDS: dict[type, Callable[[Desk, Round, Regulation, Any, Origin, Group]
     RecordLateBet: Desk._late_bet,
     HoldRound: Desk._hold,
     ReleaseRound: Desk._release,
+    ProposeCorrection: Desk._propose,
+    ApproveCorrection: Desk._approve,
+    DeclineCorrection: Desk._decline,
 }

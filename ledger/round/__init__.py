@@ -11,8 +11,9 @@ kind of decision, and `aggregate` puts them together.
 
 from ledger.round.aggregate import Round, RoundEvent
 from ledger.round.bets import Bet, Correction, Hold, Window
+from ledger.round.effects import Asked
 from ledger.round.state import Status
 from ledger.round.succession import Successor
 from ledger.round.terms import Origin, Terms
 
-__all__ = ["Bet", "Correction", "Hold", "Origin", "Round", "RoundEvent", "Status", "Successor", "Terms", "Window"]
+__all__ = ["Asked", "Bet", "Correction", "Hold", "Origin", "Round", "RoundEvent", "Status", "Successor", "Terms", "Window"]

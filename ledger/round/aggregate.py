@@ -7,6 +7,7 @@ from uuid import UUID
 from ledger.events import Event, RoundOpened
 from ledger.round.bell import Bell
 from ledger.round.betting import Betting
+from ledger.round.corrections import Correcting
 from ledger.round.interruptions import Interruptions
 from ledger.round.settling import Settling
 from ledger.round.terms import Origin, Terms
@@ -29,7 +30,7 @@ class RoundEvent:
         return round_
 
 
-class Round(Betting, Bell, Settling, Interruptions):
+class Round(Betting, Bell, Settling, Interruptions, Correcting):
     """One round: what is true of it, and what may happen next. Not thread-safe: one writer holds it."""
 
     __slots__ = ()

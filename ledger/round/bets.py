@@ -53,6 +53,13 @@ class Bet(msgspec.Struct, gc=False):
     """Valid throws of this round before it left it so."""
     changes: tuple[Change, ...] = ()
     """How it lay before each change, the oldest first."""
+    staked: int | None = None
+    """What it had come to by the last change, where a corrected outcome decided it before that; else None, and it is `stake`."""
+
+    @property
+    def last_stake(self) -> int:
+        """What the player had staked at the last, whether or not a decision came before; minor units."""
+        return self.stake if self.staked is None else self.staked
 
     @property
     def result(self) -> str:

@@ -362,10 +362,13 @@ class RoundState:
         bet, before, after = self.bets[body.bet], body.before, body.after
         self.taken += int(after.stake) - int(before.stake)
         self.returned += _stake_back(after) - _stake_back(before)
-        bet.player, bet.spot, bet.stake = after.player, after.spot, int(after.stake)
+        staked = bet.last_stake
         correction = self.corrections.get(body.correction)
         if correction is not None and correction.proposed.kind == "bet":
             bet.placed_on = correction.proposed.spot or bet.placed_on
+            staked = int(correction.proposed.stake or staked)
+        bet.player, bet.spot, bet.stake = after.player, after.spot, int(after.stake)
+        bet.staked = None if staked == bet.stake else staked
         bet.decided = None if after.result == "open" else after
 
     def _fold_adjusted(self, body: PlayerAdjusted) -> None:

@@ -1,0 +1,107 @@
+"""Corrections: one person asks, another approves, and only then does anything move. Nothing is edited."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from ledger.errors import Refusal
+from ledger.events import CorrectionApproved, CorrectionDeclined, CorrectionProposed, Event
+from ledger.round.bets import Correction
+from ledger.round.effects import Asked, Case, article_breached, effects, in_one_form, verify_fields
+from ledger.round.guards import Guards
+from ledger.round.persons import verify_person
+from ledger.round.terms import Origin
+from ledger.round.trying import succeeds
+from ledger.rules import Regulation
+
+
+class Correcting(Guards):
+    """What may be put right afterwards, by one person and with the approval of another."""
+
+    __slots__ = ()
+
+    # Somebody asks.
+
+    def verify_proposal(self, regulation: Regulation, asked: Asked, origin: Origin) -> Asked:
+        """What is asked for, in canonical form; raises the reason where it could not be approved as the round is now."""
+        verify_person(origin)
+        verify_fields(asked)
+        asked = in_one_form(regulation, asked)
+        effects(Case(self, regulation, asked, origin.cause, origin))
+        return asked
+
+    def can_propose(self, regulation: Regulation, asked: Asked, origin: Origin) -> bool:
+        """Whether `propose_correction` would succeed."""
+        return succeeds(self.verify_proposal, regulation, asked, origin)
+
+    def propose_correction(self, regulation: Regulation, asked: Asked, origin: Origin) -> None:
+        """Puts a correction on record; its id is the report's. Nothing moves. Several may wait at the same time."""
+        asked = self.verify_proposal(regulation, asked, origin)
+        ex_gratia = asked.kind == "ex_gratia"
+        self._happen(
+            CorrectionProposed(
+                **origin._asdict(),
+                **asked._asdict(),
+                correction=origin.cause,
+                approvals=2 if ex_gratia else 1,
+                currency=self.terms.currency,
+                article=article_breached(regulation) if ex_gratia else None,
+            )
+        )
+
+    # Another person decides.
+
+    def verify_approval(self, regulation: Regulation, correction: UUID, origin: Origin) -> list[Event]:
+        """The events that this approval brings about; raises the reason where there is one against it."""
+        person = verify_person(origin)
+        found = self._waiting(correction)
+        if person == found.author:
+            raise _not_this_person("who asked for a correction does not approve it", person)
+        if person in found.approved_by:
+            raise _not_this_person("this person has approved it already, and it takes two", person)
+        number = len(found.approved_by) + 1
+        made = effects(Case(self, regulation, Asked.of(found.proposed), correction, origin))
+        approved = CorrectionApproved(**origin._asdict(), correction=correction, approval=number)
+        return [approved, *made] if number == found.proposed.approvals else [approved]
+
+    def can_approve(self, regulation: Regulation, correction: UUID, origin: Origin) -> bool:
+        """Whether `approve_correction` would succeed."""
+        return succeeds(self.verify_approval, regulation, correction, origin)
+
+    def approve_correction(self, regulation: Regulation, correction: UUID, origin: Origin) -> None:
+        """Approves a correction, on the round as it is now; with the last approval needed it is made."""
+        for event in self.verify_approval(regulation, correction, origin):
+            self._happen(event)
+
+    def verify_decline(self, correction: UUID, origin: Origin) -> None:
+        """Raises unless a person declines, or as its author withdraws, a correction that still waits."""
+        verify_person(origin)
+        self._waiting(correction)
+
+    def can_decline(self, correction: UUID, origin: Origin) -> bool:
+        """Whether `decline_correction` would succeed."""
+        return succeeds(self.verify_decline, correction, origin)
+
+    def decline_correction(self, correction: UUID, origin: Origin, note: str | None = None) -> None:
+        """Declines a correction, or withdraws it where it is its author who does: it can never be approved."""
+        self.verify_decline(correction, origin)
+        self._happen(CorrectionDeclined(**origin._asdict(), correction=correction, note=note))
+
+    def _waiting(self, id: UUID) -> Correction:
+        found = self.corrections.get(id)
+        if found is None:
+            raise Refusal("LGR-0248", "the round has no correction with this id", field="correction", value=str(id))
+        if found.status != "proposed":
+            how = "was made" if found.status == "made" else "was declined"
+            raise Refusal(
+                "LGR-0243",
+                f"the correction {how} already",
+                field="correction",
+                value=str(id),
+                help="what a correction did is undone by another one",
+            )
+        return found
+
+
+def _not_this_person(detail: str, person: str) -> Refusal:
+    return Refusal("LGR-0249", detail, field="by", value=person, help="it takes another person who may approve corrections")
