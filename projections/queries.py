@@ -52,6 +52,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Net prizes paid, after commission and breakage."""
     commission: str
     breakage: str
+    adjusted: str
+    """Paid to players beside the regulation less what was taken from them (mispays, ex gratia); no part of the win."""
     win: str
     """Stakes lost less net prizes; commission and breakage are in it once. Negative where the table lost."""
     win_percent: str | None
@@ -169,7 +171,7 @@ def table_report(conn: Connection, day: date | None = None) -> TableReport:
         WITH figures AS (
             SELECT table_id, game, regulation, applied, currency, sum(rounds) AS rounds, sum(bets) AS bets, sum(lost) AS lost,
                    sum(won) AS won, sum(pushed) AS pushed, sum(prizes) AS prizes, sum(commission) AS commission,
-                   sum(breakage) AS breakage
+                   sum(breakage) AS breakage, sum(adjusted) AS adjusted
             FROM projection.table_reports WHERE %(day)s::date IS NULL OR gaming_day = %(day)s
             GROUP BY table_id, game, regulation, applied, currency
         ), edges AS (
@@ -182,8 +184,8 @@ def table_report(conn: Connection, day: date | None = None) -> TableReport:
             GROUP BY table_id, game, regulation, applied, currency
         )
         SELECT coalesce((SELECT position FROM projection.positions WHERE name = 'tables'), 0), f.table_id, f.game, f.regulation,
-               f.applied, f.currency, f.rounds, f.bets, f.lost, f.won, f.pushed, f.prizes, f.commission, f.breakage, e.edges,
-               e.stakes
+               f.applied, f.currency, f.rounds, f.bets, f.lost, f.won, f.pushed, f.prizes, f.commission, f.breakage, f.adjusted,
+               e.edges, e.stakes
         FROM (VALUES (1)) AS always LEFT JOIN figures AS f ON true
         LEFT JOIN edges AS e USING (table_id, game, regulation, applied, currency)
         ORDER BY f.table_id, f.game, f.regulation, f.applied, f.currency
@@ -222,8 +224,8 @@ def applied(conn: Connection) -> list[str]:
 def shift_report(conn: Connection, shift: str) -> list[ShiftLine]:
     """What the tables did in the rounds of a shift, by table and currency."""
     rows = conn.execute(
-        "SELECT table_id, game, currency, count(*), sum(bets), sum(lost), sum(won), sum(pushed), sum(prizes), sum(commission), "
-        "sum(breakage) FROM projection.rounds WHERE shift = %s AND status = 'settled' "
+        "SELECT table_id, game, currency, count(*), sum(resolved), sum(lost), sum(won), sum(pushed), sum(prizes), "
+        "sum(commission), sum(breakage), sum(adjusted) FROM projection.rounds WHERE shift = %s AND settled_at IS NOT NULL "
         "GROUP BY table_id, game, currency ORDER BY table_id, game, currency",
         (shift,),
     )
@@ -238,7 +240,7 @@ def outcomes(conn: Connection, table: str | None = None, day: date | None = None
     rows = conn.execute(
         "SELECT table_id, game, outcome, sum(count) FROM projection.table_outcomes "
         "WHERE (%(table)s::text IS NULL OR table_id = %(table)s) AND (%(day)s::date IS NULL OR gaming_day = %(day)s) "
-        "GROUP BY table_id, game, outcome",
+        "GROUP BY table_id, game, outcome HAVING sum(count) <> 0",
         {"table": table, "day": day},
     )
     counts = [OutcomeCount(table=at, game=game, outcome=outcome, count=int(count)) for at, game, outcome, count in rows]
@@ -359,6 +361,7 @@ def _figures(currency: str, line: Line) -> dict[str, Any]:
         "prizes": str(line.prizes),
         "commission": str(line.commission),
         "breakage": str(line.breakage),
+        "adjusted": str(line.adjusted),
         "win": str(win),
         "win_percent": percent(win, handle),
     }

@@ -13,13 +13,15 @@ from uuid import UUID
 import msgspec
 
 from ledger.events import BetPlaced, OutcomeRecorded, PayoutMade, Recorded
-from projections.fold import Contradiction, keep_books
+from projections.checks import Contradiction
+from projections.fold import keep_books
 
 
 class BetView(msgspec.Struct, kw_only=True):
     """A bet and its fate; the fields from `result` on are null until the round is settled."""
 
-    bet: UUID
+    bet: UUID | None
+    """Null of a payment ex gratia."""
     position: str
     """Of the event that placed it."""
     player: str
@@ -50,7 +52,8 @@ class MovementView(msgspec.Struct, frozen=True, kw_only=True):
 
     position: str
     line: int
-    bet: UUID
+    bet: UUID | None
+    """Null of a payment ex gratia."""
     debit: str
     credit: str
     amount: str

@@ -18,6 +18,7 @@ from psycopg import sql
 from ledger.events import Event
 from projections.runner import catch_up
 from projections.tables import PROJECTIONS, Projection
+from tests.unit.projections.lives import Placed, lived, mingled
 from tests.unit.projections.made import Stream, in_place, made_day, store
 
 Connection = psycopg.Connection[Any]
@@ -33,6 +34,11 @@ def connected(dsn: str) -> Iterator[Connection]:
 def played(seed: int = 1, rounds: int = 40, **kwargs: Any) -> list[tuple[UUID, int, Event]]:
     """A day's events, the tables' rounds mixed."""
     return mixed(made_day(seed, rounds, **kwargs), seed)
+
+
+def lived_through(seed: int = 1, rounds: int = 12) -> list[Placed]:
+    """A day's events, and then those of tables at which everything happens that can."""
+    return [*played(seed, rounds), *mingled(lived(seed), seed)]
 
 
 def mixed(streams: Iterable[Stream], seed: int = 1) -> list[tuple[UUID, int, Event]]:
@@ -140,6 +146,7 @@ __all__ = [
     "copy_tables",
     "count",
     "folded",
+    "lived_through",
     "mixed",
     "played",
     "positions_of",

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from ledger.events import OutcomeRecorded, Recorded
-from projections.fold import Contradiction
+from projections.checks import Contradiction
 from projections.views import view
 from tests.unit.projections.made import DOCUMENT, Bet, made_round, recorded, uuid
 
