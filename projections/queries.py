@@ -109,7 +109,7 @@ class OutcomeCount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RoundSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """One round in a list, amounts in minor units of `currency`."""
+    """One round in a list, amounts in minor units of `currency`. The fields are in the order in which they are read."""
 
     round: UUID
     position: str
@@ -120,19 +120,34 @@ class RoundSummary(msgspec.Struct, frozen=True, kw_only=True):
     applied: str | None
     gaming_day: date
     status: str
+    disposition: str | None
+    """Of a voided round: `carry` or `return`."""
     opened_at: datetime
     settled_at: datetime | None
     outcome: str | None
     shown: str | None
+    predecessor: UUID | None
+    """The round whose bets it took over."""
+    successor: UUID | None
+    """The round that took over its bets."""
     currency: str
     bets: int
     stakes: str
+    escrow: str
+    """Stakes undecided; of a round that has ended, bets received late that wait for their correction."""
     lost: str
     """Stakes lost: zero until the round is settled, as are prizes and win."""
     prizes: str
     """Net prizes."""
     win: str
     """Stakes lost less net prizes."""
+    adjusted: str
+    """Paid to players beside the regulation less what was taken from them; no part of the win."""
+    holds: int
+    """Open ones."""
+    corrections_pending: int
+    corrections: int
+    """Approved ones."""
 
 
 class ProjectionPosition(msgspec.Struct, frozen=True, kw_only=True):
@@ -261,58 +276,26 @@ def rounds_list(
     before: int | None = None,
     limit: int = 50,
 ) -> list[RoundSummary]:
-    """Rounds, the latest first; of one table, status (open, closed, settled) or gaming day; opened before a position."""
+    """Rounds, the latest first; of one table, status (see `RoundView`) or gaming day; opened before a position."""
     rows = conn.execute(
-        "SELECT round, first_position, table_id, game, regulation, applied, gaming_day, status, opened_at, settled_at, outcome, "
-        "shown, currency, bets, stakes, lost, prizes, lost - prizes FROM projection.rounds "
+        "SELECT round, first_position, table_id, game, regulation, applied, gaming_day, status, disposition, opened_at, "
+        "settled_at, outcome, shown, predecessor, successor, currency, bets, stakes, escrow, lost, prizes, lost - prizes, adjusted, holds, "
+        "corrections_pending, corrections FROM projection.rounds "
         "WHERE (%(table)s::text IS NULL OR table_id = %(table)s) AND (%(status)s::text IS NULL OR status = %(status)s) "
         "AND (%(day)s::date IS NULL OR gaming_day = %(day)s) AND (%(before)s::bigint IS NULL OR first_position < %(before)s) "
         "ORDER BY first_position DESC LIMIT %(limit)s",
         {"table": table, "status": status, "day": day, "before": before, "limit": limit},
         binary=True,
     )
-    return [
-        RoundSummary(
-            round=id_,
-            position=str(position),
-            table=at,
-            game=game,
-            regulation=regulation,
-            applied=applied,
-            gaming_day=gaming_day,
-            status=now,
-            opened_at=opened_at.astimezone(UTC),
-            settled_at=settled_at and settled_at.astimezone(UTC),
-            outcome=outcome,
-            shown=shown,
-            currency=currency,
-            bets=bets,
-            stakes=str(int(stakes)),
-            lost=str(int(lost)),
-            prizes=str(int(prizes)),
-            win=str(int(win)),
-        )
-        for (
-            id_,
-            position,
-            at,
-            game,
-            regulation,
-            applied,
-            gaming_day,
-            now,
-            opened_at,
-            settled_at,
-            outcome,
-            shown,
-            currency,
-            bets,
-            stakes,
-            lost,
-            prizes,
-            win,
-        ) in rows
-    ]
+    return [_summary(dict(zip(RoundSummary.__struct_fields__, row, strict=True))) for row in rows]
+
+
+def _summary(fields: dict[str, Any]) -> RoundSummary:
+    for name in ("opened_at", "settled_at"):
+        fields[name] = fields[name] and fields[name].astimezone(UTC)
+    for name in ("position", "stakes", "escrow", "lost", "prizes", "win", "adjusted"):
+        fields[name] = str(int(fields[name]))
+    return RoundSummary(**fields)
 
 
 def round_view(conn: Connection, round_id: UUID) -> RoundView | None:

@@ -170,7 +170,7 @@ def test_b38_a_release_with_its_packages_and_modules_renamed_reads_the_log(dsn: 
     for path in tmp_path.rglob("*.py"):
         text = _IMPORT.sub(r"\1\2 second_\3", path.read_text("utf-8"))
         path.write_text(re.sub(r"(from|import) second_ledger\.events\b", r"\1 second_ledger.happenings", text), "utf-8")
-    (tmp_path / "second_ledger" / "events.py").rename(tmp_path / "second_ledger" / "happenings.py")
+    (tmp_path / "second_ledger" / "events").rename(tmp_path / "second_ledger" / "happenings")
     done = subprocess.run(
         [sys.executable, "-c", _READ, dsn, release],
         cwd=tmp_path,

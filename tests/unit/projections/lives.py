@@ -382,18 +382,18 @@ class Lane:
         if kind == "outcome":
             assert round_.outcome is not None
             faces = ",".join(["1-2"] * (round_.outcome.count(",") + 1)) if self.game == "craps" else str(self.rng.randrange(37))
-            said: dict[str, Any] = {
+            was = {
                 "was": round_.outcome,
                 "was_shown": "so",
                 "raw": faces,
                 "outcome": faces,
                 "shown": "otherwise",
             }
-            self._say(round_.id, OutcomeCorrected, correction=correction, **said)
+            self._say(round_.id, OutcomeCorrected, correction=correction, **was)
             round_.outcome = faces
         for id_, bet in after.items():
-            said: dict[str, Any] = {"bet": id_, "before": round_.bets[id_], "after": bet, "currency": self.currency}
-            self._say(round_.id, BetCorrected, correction=correction, **said)
+            said = {"before": round_.bets[id_], "after": bet, "currency": self.currency}
+            self._say(round_.id, BetCorrected, correction=correction, bet=id_, **said)
             round_.bets[id_] = bet
         self._say(round_.id, RoundResettled, correction=correction, currency=self.currency, **self._totals(round_))
         if kind == "return":
@@ -402,8 +402,8 @@ class Lane:
                 for id_, bet in round_.bets.items()
                 if bet.result == "open"
             )
-            said: dict[str, Any] = {"disposition": "return", "reason": "house", "launch": 0, "currency": self.currency}
-            self._say(round_.id, RoundVoided, **said, returned=returned, correction=correction)
+            void = {"disposition": "return", "reason": "house", "launch": 0, "currency": self.currency}
+            self._say(round_.id, RoundVoided, **void, returned=returned, correction=correction)
             round_.over = False
 
     def _adjust(self, round_: Round, correction: UUID, kind: str, player: str, bet: UUID | None, direction: str) -> None:
