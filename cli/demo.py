@@ -21,13 +21,15 @@ from ledger.errors import Refusal
 
 if TYPE_CHECKING:
     from cli.demo_day import OpenRound, Played, TableDay
-    from ledger.property import Property
+    from ledger.property import Property, Table
 
 SEED = 302003
 """Of the first run in a ledger; each later run has the next one, so that it plays another day."""
 ROUNDS = 40
 _LOCK = 0x64656D6F
 """Advisory lock of the one demo that plays on a database."""
+_RECORDED = "REC"
+"""The pit of tables that a file names."""
 _RECORDED_AT_ONCE = 25
 """Rounds that a terminal posts together when it has a file of them."""
 
@@ -126,8 +128,6 @@ def _made_up(rounds: int, tables: Sequence[str]) -> Callable[[int], Plan]:
 
 def _recorded(path: Path, rounds: int | None, currency: str) -> Callable[[int], Plan]:
     """The plan by the seed that makes its bettors up; the file is read now."""
-    import msgspec
-
     from cli.demo_day import TableDay
     from cli.demo_outcomes import read_recorded
     from ledger.money import format_plain
@@ -135,8 +135,8 @@ def _recorded(path: Path, rounds: int | None, currency: str) -> Callable[[int], 
 
     config, recorded = _house(), read_recorded(path)[:rounds]
     names = list(dict.fromkeys(outcome.table for outcome in recorded))
-    new = [Table(_table_id(name), "REC", "roulette", currency, format_plain(1, currency)) for name in names]
-    config = msgspec.structs.replace(config, tables=(*config.tables, *new))
+    new = [Table(_table_id(name), _RECORDED, "roulette", currency, format_plain(1, currency)) for name in names]
+    config = _with_tables(config, (*config.tables, *new))
     verify(config)
     spots = _spots(config, "roulette")
     days = [
@@ -145,6 +145,18 @@ def _recorded(path: Path, rounds: int | None, currency: str) -> Callable[[int], 
     ]
     origin = f"outcomes are those recorded in {path.name}; bettors are made up from seed "
     return lambda seed: Plan(config, days, f"{origin}{seed}", seed, at_once=_RECORDED_AT_ONCE)
+
+
+def _with_tables(config: Property, tables: tuple[Table, ...]) -> Property:
+    """The property with these tables, and the pit of those that a file brought."""
+    import msgspec
+
+    from ledger.property import Pit
+
+    pits = {pit.id: pit for pit in config.pits}
+    if any(table.pit == _RECORDED for table in tables):
+        pits[_RECORDED] = Pit(_RECORDED, "Recorded outcomes")
+    return msgspec.structs.replace(config, tables=tables, pits=tuple(pits.values()))
 
 
 def _table_id(name: str) -> str:
@@ -196,8 +208,6 @@ def _runs_before(dsn: str) -> int:
 
 def _prepare(dsn: str, config: Property) -> None:
     """The demo property; refuses a ledger that is somebody's."""
-    import msgspec
-
     from cli.property import apply_property, properties
 
     held = properties(dsn)
@@ -212,7 +222,7 @@ def _prepare(dsn: str, config: Property) -> None:
         )
     # Tables that earlier files brought stay configured: a broken run may have left a round open at one.
     kept = {table.id: table for house in held for table in house.tables} | {table.id: table for table in config.tables}
-    apply_property(dsn, msgspec.structs.replace(config, tables=tuple(kept.values())))
+    apply_property(dsn, _with_tables(config, tuple(kept.values())))
 
 
 def _play(dsn: str, plan: Plan, run: str) -> Played:

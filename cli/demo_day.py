@@ -80,6 +80,8 @@ class Terminal:
         self._client = client
         self._day = day
         self._run = run
+        self._epoch = run.rpartition("-")[2]
+        """Each run begins its numbers anew, as a terminal does that was started again."""
         self._random = random
         self._sequence = 0
         self._players = [f"P-{day.table}-{seat:02}" for seat in range(1, random.randint(4, 7) + 1)]
@@ -136,6 +138,7 @@ class Terminal:
             "type": f"roundledger.{kind}.v1",
             "subject": str(round_),
             "time": datetime.now(UTC).isoformat(),
+            "epoch": self._epoch,
             "sequence": str(self._sequence),
             "datacontenttype": "application/json",
             "data": data,

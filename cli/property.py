@@ -22,12 +22,16 @@ _TABLES = (
     Column("game", "game"),
     Column("currency", "currency"),
     Column("payable_unit", "payable unit"),
+    Column("terminals", "terminals", below=1),
+    Column("limits", "limits", below=2),
 )
+_PEOPLE = (Column("person", "person"), Column("roles", "roles"))
+_CHANGES = (Column("entry", "entry"), Column("was", "in force"), Column("now", "in the file"))
 
 
 @click.group("property")
 def property_() -> None:
-    """The property: its tables, its gaming day, its opt-ins."""
+    """The property: its pits, tables with their limits, terminals, people, gaming day, opt-ins."""
 
 
 @property_.command(
@@ -46,30 +50,69 @@ def check(file: Path, form: Form) -> None:
         say(f"{file}: valid: property {config.id}, {counted(len(config.tables), 'table')}, sha256 {config.sha256}")
 
 
-@property_.command(epilog=examples("roundledger property example > house.toml", "roundledger property apply house.toml"))
+@property_.command(
+    epilog=examples(
+        "roundledger property example > house.toml",
+        "roundledger property apply --dry-run house.toml",
+        "roundledger property apply house.toml",
+        codes="0 applied, or in force already; with --dry-run 1 where the file differs from what is in force; 2 not valid.",
+    )
+)
 @click.argument("file", type=FILE)
+@click.option("--dry-run", is_flag=True, help="Show what would change, entry by entry, and change nothing.")
 @output_options
-def apply(file: Path, form: Form) -> None:
+def apply(file: Path, dry_run: bool, form: Form) -> int:
     """Play by a configuration file from now on.
 
     It is logged with its content hash; rounds that were opened before keep the one they were opened under.
     """
     config = read_property(file)
     with database() as dsn:
+        if dry_run:
+            return _show_changes(next((held for held in properties(dsn) if held.id == config.id), None), config, form)
         changed = apply_property(dsn, config)
     if not emit_record({"file": str(file), "applied": changed, **_summary(config)}, form):
         say(f"property {config.id}: {'applied' if changed else 'already in force'}, sha256 {config.sha256}")
+    return 0
 
 
-@property_.command(epilog=examples("roundledger property show", "roundledger property show --json"))
+def _show_changes(held: Property | None, config: Property, form: Form) -> int:
+    from ledger.property import difference
+
+    rows = [change._asdict() for change in difference(held, config)]
+    if form == "table" and not rows:
+        say(f"property {config.id}: already in force, sha256 {config.sha256}")
+    else:
+        title = f"{config.name} · {config.id}: what would change"
+        emit(Report(title, [Sheet(_CHANGES, rows, name="changes")], {"sha256": config.sha256}), form)
+    return 1 if rows else 0
+
+
+@property_.command(
+    epilog=examples(
+        "roundledger property show",
+        "roundledger property show --json",
+        "roundledger property show --toml > house.toml      the configuration as a file",
+    )
+)
+@click.option("--toml", "as_toml", is_flag=True, help="Print the one property in force as a file that can be applied again.")
 @output_options
-def show(form: Form) -> None:
+def show(as_toml: bool, form: Form) -> None:
     """Show the properties in force.
 
     With the register of every assumption and opt-in that they play by; CSV has their tables.
     """
+    if as_toml and form != "table":
+        raise click.UsageError("--toml is a form of its own: choose one", click.get_current_context())
     with database() as dsn:
         configs = properties(dsn)
+    if as_toml and len(configs) == 1:
+        from ledger.property import to_toml
+
+        click.echo(to_toml(configs[0]), nl=False)
+        return
+    if as_toml and configs:
+        raise click.UsageError("--toml prints one property, and several are in force", click.get_current_context())
     if form == "json":
         emit_json([_document(config) for config in configs])
         return
@@ -135,10 +178,16 @@ def opt_in_reasons(config: Property) -> dict[str, str]:
 def _report(config: Property) -> Report:
     return Report(
         title=f"{config.name} · {config.id}",
-        facts={"zone": config.zone, "gaming_day_start": config.gaming_day_start, "sha256": config.sha256},
+        facts={
+            "zone": config.zone,
+            "gaming_day_start": config.gaming_day_start,
+            "clock_tolerance": "none" if config.clock_tolerance is None else f"{config.clock_tolerance} s",
+            "sha256": config.sha256,
+        },
         notes=[f"{order} is applied beyond its repeal: {reason}" for order, reason in opt_in_reasons(config).items()],
         sheets=[
             Sheet(_TABLES, _tables(config), name="tables"),
+            Sheet(_PEOPLE, _people(config), name="people", title="People", drawn=bool(config.people)),
             Sheet(ASSUMPTIONS, in_force(config), name="assumptions", title="Assumptions and opt-ins in force"),
         ],
     )
@@ -149,10 +198,23 @@ def _summary(config: Property) -> dict[str, Any]:
 
 
 def _tables(config: Property) -> list[dict[str, Any]]:
+    pits = {pit.id: f"{pit.id} {pit.name}" for pit in config.pits}
     return [
-        {"table": table.id, "pit": table.pit, "game": table.game, "currency": table.currency, "payable_unit": table.payable_unit}
+        {
+            "table": table.id,
+            "pit": pits.get(table.pit, table.pit),
+            "game": table.game,
+            "currency": table.currency,
+            "payable_unit": table.payable_unit,
+            "terminals": ", ".join(table.terminals),
+            "limits": "" if table.limits is None else str(table.limits),
+        }
         for table in config.tables
     ]
+
+
+def _people(config: Property) -> list[dict[str, Any]]:
+    return [{"person": person.id, "roles": ", ".join(person.roles)} for person in config.people]
 
 
 def _document(config: Property) -> dict[str, Any]:
