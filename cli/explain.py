@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import click
 
+from cli.happened import happened
 from cli.options import Form, examples, output_options
 from cli.output import NOTHING, Column, emit_csv, emit_json, emit_lines, to_the_second
 from cli.session import database
+from cli.stories import Story, Teller
 
 if TYPE_CHECKING:
     from ledger.events import Recorded, RoundOpened
-    from ledger.rules import Explanation, Resolution
+    from projections.views import BetView, RoundView
 
 
 COLUMNS = (
@@ -42,6 +44,9 @@ COLUMNS = (
     Column("placed_position", "placed at", "position"),
     Column("resolved_position", "resolved at", "position"),
     Column("reason", "reason"),
+    Column("corrections", "corrections", "number"),
+    Column("placed_in", "placed in"),
+    Column("successor", "carried to"),
     Column("differences", "differences"),
 )
 """Of the CSV: a line for each bet."""
@@ -49,42 +54,53 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Explained:
-    """One bet: what the rules say of it, where its events are, and whether the log has the figures that the rules give."""
+    """One bet in one round: what became of it and why, and where its events are."""
 
-    round: UUID
+    found: RoundView
     opened: RoundOpened
-    bet: UUID
-    explanation: Explanation
+    bet: BetView
+    stories: list[Story]
+    """Oldest first: as it was decided, and as each correction left it."""
     events: list[tuple[str, Recorded]]
     """What each event was to the bet, in order."""
-    differences: list[str]
+
+    @property
+    def differences(self) -> list[str]:
+        """Where the log has other figures than the rules give."""
+        return [difference for story in self.stories for difference in story.differences]
 
     def lines(self) -> list[str]:
         """As a person reads it."""
-        opened = self.opened
-        shown = [
-            f"Bet {self.bet} at table {opened.table}, round {self.round}",
-            *(f"  {line}" for line in self.explanation.lines()),
-            f"  logged: {opened.regulation}, sha256 {opened.regulation_hash}",
-            "  events:",
-        ]
+        opened, bet = self.opened, self.bet
+        shown = [f"Bet {bet.bet} at table {opened.table}, round {self.found.round}"]
+        if bet.placed_in != self.found.round:
+            shown.append(f"  placed in round {bet.placed_in}")
+        for story in self.stories:
+            if len(self.stories) > 1:
+                shown.append(f"  {_since(story)}:")
+            indent = "    " if len(self.stories) > 1 else "  "
+            shown += [f"{indent}{line}" for line in story.lines()]
+        shown += [f"  logged: {opened.regulation}, sha256 {opened.regulation_hash}", "  events:"]
         for what, recorded in self.events:
             body: Any = recorded.body
-            event = body.TOPIC
-            shown.append(f"    position {recorded.position}: {event}, {what}, {to_the_second(body.received_at)}")
+            shown.append(f"    position {recorded.position}: {body.TOPIC}, {what}, {to_the_second(body.received_at)}")
         shown += [f"  DIFFERENT: {difference}" for difference in self.differences]
         return shown
 
     def document(self) -> dict[str, Any]:
-        """The same for programs."""
+        """The same for programs; `explanation` is that of the last story."""
+        now = self.stories[-1]
         return {
-            "bet": str(self.bet),
-            "round": str(self.round),
+            "bet": str(self.bet.bet),
+            "round": str(self.found.round),
+            "placed_in": str(self.bet.placed_in),
             "table": self.opened.table,
             "currency": self.opened.currency,
             "applied": self.opened.applied,
             "regulation_hash": self.opened.regulation_hash,
-            "explanation": self.explanation.to_json(),
+            "result": self.bet.result or "open",
+            "explanation": None if now.explanation is None else now.explanation.to_json(),
+            "stories": [story.document() for story in self.stories],
             "events": [
                 {"position": str(recorded.position), "event": type(recorded.body).TOPIC, "what": what}
                 for what, recorded in self.events
@@ -94,33 +110,40 @@ class Explained:
 
     def row(self) -> dict[str, Any]:
         """The same in one row of `COLUMNS`."""
-        from ledger.events import BetPlaced
-
-        told = self.explanation.to_json()
-        position, player = next((at.position, at.body.player) for _, at in self.events if isinstance(at.body, BetPlaced))
+        bet, found, explanation = self.bet, self.found, self.stories[-1].explanation
+        figures = {column.key: getattr(bet, column.key, None) for column in COLUMNS}
+        # What the rules say of the outcome by which it was decided; of craps that is one throw of several.
+        by_the_rules = {} if explanation is None else explanation.to_json()
+        told = {column.key: by_the_rules[column.key] for column in COLUMNS if column.key in by_the_rules}
+        decision = None if explanation is None else next(each.text for each in explanation.steps if each.heading == "Decision")
         return {
-            **{column.key: told.get(column.key) for column in COLUMNS},
-            "bet": self.bet,
-            "round": self.round,
+            **figures,
+            **told,
+            "round": found.round,
             "table": self.opened.table,
-            "player": player,
+            "regulation": self.opened.regulation,
             "applied": self.opened.applied,
-            "outcome": told["outcome"]["text"],
-            "shown": told["outcome"]["shown"],
+            "outcome": found.outcome if explanation is None else explanation.outcome.text,
+            "shown": found.shown if explanation is None else explanation.outcome.shown,
             "currency": self.opened.currency,
-            "placed_position": position,
-            "resolved_position": self.resolved_position,
-            "reason": next((step.text for step in self.explanation.steps if step.heading == "Decision"), None),
+            "result": bet.result or "open",
+            "placed_position": bet.position,
+            "reason": decision or self.stories[-1].words,
+            "corrections": len(bet.corrections),
+            "successor": found.successor if bet.result == "carried" else None,
             "differences": "; ".join(self.differences),
         }
 
-    @property
-    def resolved_position(self) -> int | None:
-        """Of the event that paid the bet, or by whose outcome it was lost."""
-        from ledger.events import OutcomeRecorded, PayoutMade
 
-        found = [recorded.position for _, recorded in self.events if isinstance(recorded.body, PayoutMade | OutcomeRecorded)]
-        return max(found, default=None)
+def _since(story: Story) -> str:
+    """When and by whom a bet came to be what a story says."""
+    correction = story.correction
+    if correction is None:
+        return "as it was"
+    approved = " and ".join(each for each in (correction.approved_by, correction.seconded_by) if each is not None)
+    why = ", ".join(each for each in (correction.kind, correction.reason, correction.note) if each is not None)
+    who = f"asked for by {correction.proposed_by}, approved by {approved}"
+    return f"as corrected at position {story.position} ({why}), {who}"
 
 
 @click.command(
@@ -136,7 +159,8 @@ def explain(id_: str, form: Form) -> int:
     """Say why a bet, or each bet of a round, was paid so.
 
     Outcome, chance, article with its official terms, arithmetic with exact fractions, rounding, and the events with their
-    positions; by the regulation whose content the log holds, whatever the files of today say.
+    positions; by the regulation whose content the log holds, whatever the files of today say. Of what was corrected, both
+    stories, with who asked for it, who approved it and why; a bet that was carried is followed from round to round.
     """
     with database() as dsn:
         import psycopg
@@ -145,7 +169,7 @@ def explain(id_: str, form: Form) -> int:
 
         with psycopg.connect(dsn, autocommit=True) as conn:
             found = find(conn, id_)
-        explained = round_explained(dsn, found.round, found.bet)
+        explained = round_explained(dsn, found.round) if found.bet is None else bet_followed(dsn, found.round, found.bet)
     if form == "json":
         emit_json([each.document() for each in explained])
     elif form == "csv":
@@ -159,115 +183,78 @@ def explain(id_: str, form: Form) -> int:
 
 
 def bet_explained(dsn: str, bet: UUID) -> Explained:
-    """One bet, explained."""
+    """One bet, explained where it was decided."""
     import psycopg
 
     from cli.ids import find
 
     with psycopg.connect(dsn, autocommit=True) as conn:
         found = find(conn, str(bet))
-    [explained] = round_explained(dsn, found.round, bet)
+    return bet_followed(dsn, found.round, bet)[-1]
+
+
+def bet_followed(dsn: str, round_id: UUID, bet: UUID) -> list[Explained]:
+    """One bet, in each round in which it lay. Refuses (LGR-0709) where the first of them has no outcome yet."""
+    explained = round_explained(dsn, round_id, bet)
+    following = explained[-1].found.successor
+    while explained[-1].bet.result == "carried" and following is not None:
+        further = round_explained(dsn, following, bet, decided=False)
+        explained += further
+        # A bet received late goes at once to where the others have come by then, past the rounds between.
+        following = further[-1].found.successor if further else _successor(dsn, following)
     return explained
 
 
-def round_explained(dsn: str, round_id: UUID, only: UUID | None = None) -> list[Explained]:
-    """The bets of a round, or `only` one of them, in the order of settlement. Refuses (LGR-0709) a round that is not settled."""
-    import psycopg
+def round_explained(dsn: str, round_id: UUID, only: UUID | None = None, *, decided: bool = True) -> list[Explained]:
+    """The bets of a round, or `only` one of them, in the order in which they were decided.
 
+    Refuses (LGR-0709) a round that has neither an outcome nor ended without one, unless `decided` is False.
+    """
     from ledger.application import Rounds
     from ledger.errors import Refusal
-    from ledger.events import OutcomeRecorded
-    from ledger.rules import Wager, settle
-    from ledger.rules import explain as by_the_rules
-    from ledger.store import log
+    from ledger.events import RoundOpened
+    from projections.views import view
 
     with closing(Rounds(dsn)) as rounds:
-        round_ = rounds.round(round_id)
-        regulation = rounds.regulation_of(round_)
-    if round_.outcome is None:
+        regulation = rounds.regulation_of(rounds.round(round_id))
+    events = _events(dsn, round_id)
+    found, opened = view(events), events[0].body
+    assert found is not None
+    assert isinstance(opened, RoundOpened)
+    if decided and found.outcome is None and found.disposition is None:
         raise Refusal(
             "LGR-0709",
-            f"the round is not settled yet: {round_.status.value}",
+            f"the round is not settled yet: betting is {found.status}",
             field="round",
             value=str(round_id),
             help=f"roundledger rounds show {round_id}",
         )
-    with psycopg.connect(dsn, autocommit=True) as conn:
-        events = log.stream(conn, round_id)
-    # As the terminal wrote it: a count of 8 buttons, not the 4 that follows from it.
-    outcome = regulation.outcome(next(event.body.raw for event in events if isinstance(event.body, OutcomeRecorded)))
-    wagers = [Wager(bet.id, regulation.spot(bet.spot), bet.stake) for bet in round_.bets.values()]
-    opened = round_.terms
-    unit = int(opened.payable_unit)
+    teller = Teller(events, found, opened, regulation)
+    bets = sorted(found.bets, key=lambda bet: (bet.resolved_position is None, int(bet.resolved_position or 0)))
     return [
-        Explained(
-            round=round_id,
-            opened=opened,
-            bet=cast(UUID, resolution.wager.key),
-            explanation=by_the_rules(
-                regulation, outcome, resolution, currency=opened.currency, payable_unit=unit, note=opened.applied
-            ),
-            events=_events(events, resolution.wager.key),
-            differences=_differences(events, resolution),
-        )
-        for resolution in settle(regulation, outcome, wagers, payable_unit=unit)
-        if only in (None, resolution.wager.key)
+        Explained(found, opened, bet, teller.stories(bet), happened(events, bet.bet, _concerning(found, bet)))
+        for bet in bets
+        if only in (None, bet.bet)
     ]
 
 
-def _events(events: list[Recorded], bet: Any) -> list[tuple[str, Recorded]]:
-    """The events that a bet's fate rests on, with what each was to it."""
-    from ledger.events import BetPlaced, BettingClosed, OutcomeRecorded, PayoutMade, RoundOpened, RoundSettled
+def _events(dsn: str, round_id: UUID) -> list[Recorded]:
+    import psycopg
 
-    found = []
-    for recorded in events:
-        body = recorded.body
-        if isinstance(body, RoundOpened):
-            found.append(("the round opened", recorded))
-        elif isinstance(body, BetPlaced) and body.bet == bet:
-            found.append(("the bet was placed", recorded))
-        elif isinstance(body, BettingClosed):
-            found.append(("betting closed", recorded))
-        elif isinstance(body, OutcomeRecorded):
-            lost = any(line.bet == bet for line in body.lost)
-            found.append((f"the table showed {body.shown}{'; the stake was lost' if lost else ''}", recorded))
-        elif isinstance(body, PayoutMade) and body.bet == bet:
-            found.append(("the stake was returned" if body.result == "push" else "the bet was paid", recorded))
-        elif isinstance(body, RoundSettled):
-            found.append(("the round was settled", recorded))
-    return found
+    from ledger.store import log
+
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        return log.stream(conn, round_id)
 
 
-def _differences(events: list[Recorded], resolution: Resolution) -> list[str]:
-    """Where the log has another figure than the rules give for the bet; none, unless somebody's hands were in it."""
-    from ledger.events import OutcomeRecorded, PayoutMade
+def _successor(dsn: str, round_id: UUID) -> UUID | None:
+    from projections.views import view
 
-    bet = resolution.wager.key
-    given = {
-        "result": resolution.result,
-        "stake": str(resolution.wager.stake),
-        "odds": str(resolution.odds),
-        "prize_exact": str(resolution.prize_exact),
-        "prize": str(resolution.prize),
-        "commission": str(resolution.commission),
-        "breakage": str(resolution.breakage),
-        "net_prize": str(resolution.net_prize),
-        "returned": str(resolution.returned),
-        "article": resolution.cite,
-    }
-    for recorded in events:
-        body = recorded.body
-        logged: dict[str, str] | None = None
-        if isinstance(body, PayoutMade) and body.bet == bet:
-            logged = {name: getattr(body, name) for name in given}
-        elif isinstance(body, OutcomeRecorded):
-            logged = next(
-                ({"result": "lost", "stake": line.stake, "article": line.article} for line in body.lost if line.bet == bet), None
-            )
-        if logged is not None:
-            return [
-                f"{name} is {value} at position {recorded.position}, and {given[name]} by the rules"
-                for name, value in logged.items()
-                if value != given[name]
-            ]
-    return ["the log has no resolution of this bet"]
+    found = view(_events(dsn, round_id))
+    return None if found is None else found.successor
+
+
+def _concerning(found: RoundView, bet: BetView) -> set[UUID]:
+    """The corrections that concern a bet: those that name it, and those that changed it."""
+    named = {each.correction for each in found.corrections if each.bet == bet.bet}
+    return named | {each.correction for each in bet.corrections}

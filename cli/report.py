@@ -26,17 +26,19 @@ COLUMNS = (
     Column("prizes", "prizes", "amount"),
     Column("commission", "commission", "amount", below=3, if_any=True),
     Column("breakage", "breakage", "amount", below=3, if_any=True),
+    Column("adjusted", "adjusted", "amount", below=3, if_any=True),
     Column("win", "win", "amount"),
     Column("win_percent", "win %", "number"),
     Column("theoretical_win", "theo. win", "amount"),
     Column("theoretical_win_exact", "exact theo. win", "exact", drawn=False),
 )
 LEGEND = "win = stakes lost − prizes, which are net of commission and breakage; win % is of the handle, the stakes lost and won"
+ADJUSTED = "adjusted = what was paid to players beside the regulation, less what was taken from them; it is no part of the win"
 OUTCOMES = (
     Column("table", "table"),
     Column("game", "game"),
     Column("outcome", "outcome"),
-    Column("count", "rounds", "number"),
+    Column("count", "times", "number"),
 )
 
 
@@ -59,7 +61,8 @@ def tables(day: date | None, form: Form) -> None:
 
     Handle is the stakes that won or lost; win is the stakes that lost less the prizes, which are net of commission and breakage;
     theoretical win is the sum of stake × house edge, rounded to the minor unit once, half to even (its exact value is in JSON and
-    CSV). JSON has how often each outcome came as well.
+    CSV). What was corrected is counted as corrected, under the gaming day of its round; mispays put right and payments ex gratia
+    stand by themselves. JSON has how often each outcome came as well.
     """
     with database() as dsn:
         made = tables_report(dsn, day)
@@ -86,7 +89,7 @@ def tables_report(dsn: str, day: date | None = None, notes: Sequence[str] = ()) 
                 [msgspec.structs.asdict(line) for line in found.lines],
                 name="tables",
                 totals=[msgspec.structs.asdict(total) for total in found.totals],
-                legend=LEGEND,
+                legend=f"{LEGEND}; {ADJUSTED}" if any(int(total.adjusted) for total in found.totals) else LEGEND,
             ),
             Sheet(OUTCOMES, [msgspec.structs.asdict(count) for count in counts], name="outcomes", drawn=False),
         ],
@@ -125,7 +128,7 @@ def shift_sheet(dsn: str, shift: str) -> Sheet:
 @click.option("--day", type=DAY, help="One gaming day only; without it, all of them.")
 @output_options
 def outcomes(table: str | None, day: date | None, form: Form) -> None:
-    """How often each table showed each outcome."""
+    """How often each table showed each outcome, as last corrected; of craps, each throw."""
     import msgspec
 
     from projections import queries

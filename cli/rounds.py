@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -27,16 +27,24 @@ ROUNDS = (
     Column("applied", "applied", drawn=False),
     Column("gaming_day", "gaming day", drawn=False),
     Column("status", "status", below=3),
+    Column("disposition", "disposition", below=3, if_any=True),
     Column("opened_at", "opened at", drawn=False),
     Column("settled_at", "settled at", drawn=False),
     Column("outcome", "outcome", drawn=False),
     Column("shown", "outcome", below=1),
+    Column("predecessor", "predecessor", drawn=False),
+    Column("successor", "successor", drawn=False),
     Column("bets", "bets", "number", below=4),
     Column("currency", "currency"),
     Column("stakes", "stakes", "amount"),
+    Column("escrow", "undecided", "amount", below=2, if_any=True),
     Column("lost", "lost", "amount", below=2),
     Column("prizes", "prizes", "amount", below=2),
     Column("win", "win", "amount"),
+    Column("adjusted", "adjusted", "amount", below=3, if_any=True),
+    Column("holds", "holds", "number", below=3, if_any=True),
+    Column("corrections_pending", "pending", "number", below=3, if_any=True),
+    Column("corrections", "corrected", "number", below=3, if_any=True),
 )
 BETS = (
     Column("bet", "bet"),
@@ -50,6 +58,10 @@ BETS = (
     Column("currency", "currency"),
     Column("stake", "stake", "amount"),
     Column("result", "result"),
+    Column("late", "late", drawn=False),
+    Column("locked", "locked", drawn=False),
+    Column("placed_in", "placed in", drawn=False),
+    Column("corrected", "corrected", "number", below=1, if_any=True),
     Column("odds", "odds", "number", drawn=False),
     Column("arithmetic", "stake × odds", "number", below=2),
     Column("prize_exact", "exact prize", "exact", drawn=False),
@@ -70,8 +82,84 @@ EVENTS = (
     Column("occurred_at", "occurred at", below=1, if_any=True),
     Column("received_at", "received at"),
 )
-_FIGURES = ("stakes", "handle", "lost", "prizes", "commission", "breakage", "win")
-_IF_ANY = ("commission", "breakage")
+THROWS = (
+    Column("throw", "throw", "number"),
+    Column("position", "position", "position"),
+    Column("outcome", "faces"),
+    Column("shown", "shown"),
+    Column("point", "point after it", "number"),
+    Column("void", "void", if_any=True),
+    Column("article", "article", if_any=True),
+)
+VOIDS = (
+    Column("position", "position", "position"),
+    Column("what", "void"),
+    Column("number", "number", "number", if_any=True),
+    Column("bet", "bet", if_any=True),
+    Column("disposition", "stakes"),
+    Column("reason", "reason"),
+    Column("article", "article", if_any=True),
+    Column("successor", "successor", below=2, if_any=True),
+    Column("currency", "currency"),
+    Column("stakes", "carried or returned", "amount", below=1),
+    Column("declared_by", "by", if_any=True),
+    Column("note", "note", below=3, if_any=True),
+)
+HOLDS = (
+    Column("hold", "hold"),
+    Column("position", "held at", "position"),
+    Column("bet", "bet", if_any=True),
+    Column("reason", "reason"),
+    Column("held_by", "by"),
+    Column("note", "note", below=2, if_any=True),
+    Column("finding", "finding"),
+    Column("correction", "correction", below=2, if_any=True),
+    Column("released_by", "released by"),
+    Column("released_position", "released at", "position"),
+    Column("release_note", "note at release", below=3, if_any=True),
+)
+CORRECTIONS = (
+    Column("correction", "correction"),
+    Column("position", "proposed at", "position"),
+    Column("kind", "kind"),
+    Column("reason", "reason"),
+    Column("currency", "currency"),
+    Column("bet", "bet", below=2, if_any=True),
+    Column("outcome", "outcome", if_any=True),
+    Column("player", "player", if_any=True),
+    Column("spot", "spot", if_any=True),
+    Column("stake", "stake", "amount", if_any=True),
+    Column("direction", "direction", if_any=True),
+    Column("amount", "amount", "amount", if_any=True),
+    Column("article", "article", below=2, if_any=True),
+    Column("hold", "hold", below=3, if_any=True),
+    Column("note", "note", below=3, if_any=True),
+    Column("proposed_by", "proposed by"),
+    Column("status", "status"),
+    Column("approvals", "approvals", "number", drawn=False),
+    Column("approvals_needed", "approvals needed", "number", below=3),
+    Column("approved_by", "approved by", if_any=True),
+    Column("seconded_by", "and by", if_any=True),
+    Column("declined_by", "declined by", if_any=True),
+    Column("decline_note", "why declined", below=3, if_any=True),
+    Column("decided_position", "decided at", "position"),
+)
+LATE_BETS = (
+    Column("position", "position", "position"),
+    Column("player", "player"),
+    Column("seat", "seat", "number", drawn=False),
+    Column("spot", "spot"),
+    Column("currency", "currency"),
+    Column("stake", "stake", "amount"),
+    Column("article", "article"),
+    Column("recorded_by", "by", if_any=True),
+    Column("note", "note", below=2, if_any=True),
+)
+_FIGURES = (
+    *("stakes", "carried_in", "carried_out", "stakes_returned", "escrow"),
+    *("handle", "lost", "prizes", "commission", "breakage", "win", "adjusted"),
+)
+_IF_ANY = ("carried_in", "carried_out", "stakes_returned", "escrow", "commission", "breakage", "adjusted")
 LEGEND = "win = stakes lost − prizes, which are net of commission and breakage"
 _APART = 1.0
 """Seconds; people are shown when an event occurred where it reached the service later than that."""
@@ -91,7 +179,7 @@ def rounds() -> None:
     ),
 )
 @click.option("--table", help="Rounds of this table only.")
-@click.option("--status", type=click.Choice(["open", "closed", "settled"]), help="Rounds that stand so.")
+@click.option("--status", type=click.Choice(["open", "closed", "settled", "resettled", "voided"]), help="Rounds that stand so.")
 @click.option("--day", type=DAY, help="Rounds of this gaming day.")
 @click.option("--before", type=click.IntRange(1), metavar="POSITION", help="Rounds opened before this position: the next page.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="At most so many.")
@@ -153,7 +241,12 @@ def round_report(found: RoundView, events: Iterable[Recorded], short: Mapping[UU
     import msgspec
 
     bets = [
-        {**msgspec.structs.asdict(bet), "currency": found.currency, "arithmetic": arithmetic(bet, found.currency)}
+        {
+            **msgspec.structs.asdict(bet),
+            "currency": found.currency,
+            "arithmetic": arithmetic(bet, found.currency),
+            "corrected": len(bet.corrections) or None,
+        }
         for bet in found.bets
     ]
     figures = {key: Amount(int(getattr(found, key)), found.currency, key in _IF_ANY) for key in _FIGURES}
@@ -170,8 +263,16 @@ def round_report(found: RoundView, events: Iterable[Recorded], short: Mapping[UU
             dealer=found.dealer,
             supervisor=found.supervisor,
             status=found.status,
+            disposition=found.disposition,
+            predecessor=found.predecessor,
+            successor=found.successor,
             outcome=found.outcome,
             shown=found.shown,
+            void_launches=found.void_launches or None,
+            shooter=found.shooter,
+            point=found.point or None,
+            holds_open=found.holds_open or None,
+            corrections_pending=found.corrections_pending or None,
             currency=found.currency,
             **figures,
             first_position=found.first_position,
@@ -187,8 +288,35 @@ def round_report(found: RoundView, events: Iterable[Recorded], short: Mapping[UU
                 legend=f"{LEGEND}; handle = stakes lost and won",
                 for_people=lambda row: {**row, "bet": short.get(row["bet"], row["bet"])},
             ),
+            *(
+                _out_of_the_ordinary(columns, rows, name, title, found.currency, short)
+                for columns, rows, name, title in (
+                    (THROWS, found.throws, "throws", "Throws"),
+                    (VOIDS, found.voids, "voids", "Voids"),
+                    (HOLDS, found.holds, "holds", "Holds"),
+                    (CORRECTIONS, found.corrections, "corrections", "Corrections"),
+                    (LATE_BETS, found.late_bets, "late_bets", "Late bets, given back"),
+                )
+            ),
             Sheet(EVENTS, [_event(recorded) for recorded in events], name="events", title="Events", for_people=_event_for_people),
         ],
+    )
+
+
+def _out_of_the_ordinary(
+    columns: Sequence[Column], rows: Sequence[Any], name: str, title: str, currency: str, short: Mapping[UUID, str]
+) -> Sheet:
+    """What most rounds have none of: people are shown it where there is some, and programs always."""
+    import msgspec
+
+    return Sheet(
+        columns,
+        [{**msgspec.structs.asdict(row), "currency": currency} for row in rows],
+        name=name,
+        title=title,
+        mixed=True,
+        drawn=bool(rows),
+        for_people=lambda row: {**row, "bet": short.get(row["bet"], row["bet"])} if row.get("bet") else row,
     )
 
 

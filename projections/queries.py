@@ -52,6 +52,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Net prizes paid, after commission and breakage."""
     commission: str
     breakage: str
+    adjusted: str
+    """Paid to players beside the regulation less what was taken from them (mispays, ex gratia); no part of the win."""
     win: str
     """Stakes lost less net prizes; commission and breakage are in it once. Negative where the table lost."""
     win_percent: str | None
@@ -107,7 +109,7 @@ class OutcomeCount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RoundSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """One round in a list, amounts in minor units of `currency`."""
+    """One round in a list, amounts in minor units of `currency`. The fields are in the order in which they are read."""
 
     round: UUID
     position: str
@@ -118,19 +120,34 @@ class RoundSummary(msgspec.Struct, frozen=True, kw_only=True):
     applied: str | None
     gaming_day: date
     status: str
+    disposition: str | None
+    """Of a voided round: `carry` or `return`."""
     opened_at: datetime
     settled_at: datetime | None
     outcome: str | None
     shown: str | None
+    predecessor: UUID | None
+    """The round whose bets it took over."""
+    successor: UUID | None
+    """The round that took over its bets."""
     currency: str
     bets: int
     stakes: str
+    escrow: str
+    """Stakes undecided; of a round that has ended, bets received late that wait for their correction."""
     lost: str
     """Stakes lost: zero until the round is settled, as are prizes and win."""
     prizes: str
     """Net prizes."""
     win: str
     """Stakes lost less net prizes."""
+    adjusted: str
+    """Paid to players beside the regulation less what was taken from them; no part of the win."""
+    holds: int
+    """Open ones."""
+    corrections_pending: int
+    corrections: int
+    """Approved ones."""
 
 
 class ProjectionPosition(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,7 +186,7 @@ def table_report(conn: Connection, day: date | None = None) -> TableReport:
         WITH figures AS (
             SELECT table_id, game, regulation, applied, currency, sum(rounds) AS rounds, sum(bets) AS bets, sum(lost) AS lost,
                    sum(won) AS won, sum(pushed) AS pushed, sum(prizes) AS prizes, sum(commission) AS commission,
-                   sum(breakage) AS breakage
+                   sum(breakage) AS breakage, sum(adjusted) AS adjusted
             FROM projection.table_reports WHERE %(day)s::date IS NULL OR gaming_day = %(day)s
             GROUP BY table_id, game, regulation, applied, currency
         ), edges AS (
@@ -182,8 +199,8 @@ def table_report(conn: Connection, day: date | None = None) -> TableReport:
             GROUP BY table_id, game, regulation, applied, currency
         )
         SELECT coalesce((SELECT position FROM projection.positions WHERE name = 'tables'), 0), f.table_id, f.game, f.regulation,
-               f.applied, f.currency, f.rounds, f.bets, f.lost, f.won, f.pushed, f.prizes, f.commission, f.breakage, e.edges,
-               e.stakes
+               f.applied, f.currency, f.rounds, f.bets, f.lost, f.won, f.pushed, f.prizes, f.commission, f.breakage, f.adjusted,
+               e.edges, e.stakes
         FROM (VALUES (1)) AS always LEFT JOIN figures AS f ON true
         LEFT JOIN edges AS e USING (table_id, game, regulation, applied, currency)
         ORDER BY f.table_id, f.game, f.regulation, f.applied, f.currency
@@ -222,8 +239,8 @@ def applied(conn: Connection) -> list[str]:
 def shift_report(conn: Connection, shift: str) -> list[ShiftLine]:
     """What the tables did in the rounds of a shift, by table and currency."""
     rows = conn.execute(
-        "SELECT table_id, game, currency, count(*), sum(bets), sum(lost), sum(won), sum(pushed), sum(prizes), sum(commission), "
-        "sum(breakage) FROM projection.rounds WHERE shift = %s AND status = 'settled' "
+        "SELECT table_id, game, currency, count(*), sum(resolved), sum(lost), sum(won), sum(pushed), sum(prizes), "
+        "sum(commission), sum(breakage), sum(adjusted) FROM projection.rounds WHERE shift = %s AND settled_at IS NOT NULL "
         "GROUP BY table_id, game, currency ORDER BY table_id, game, currency",
         (shift,),
     )
@@ -238,7 +255,7 @@ def outcomes(conn: Connection, table: str | None = None, day: date | None = None
     rows = conn.execute(
         "SELECT table_id, game, outcome, sum(count) FROM projection.table_outcomes "
         "WHERE (%(table)s::text IS NULL OR table_id = %(table)s) AND (%(day)s::date IS NULL OR gaming_day = %(day)s) "
-        "GROUP BY table_id, game, outcome",
+        "GROUP BY table_id, game, outcome HAVING sum(count) <> 0",
         {"table": table, "day": day},
     )
     counts = [OutcomeCount(table=at, game=game, outcome=outcome, count=int(count)) for at, game, outcome, count in rows]
@@ -259,58 +276,26 @@ def rounds_list(
     before: int | None = None,
     limit: int = 50,
 ) -> list[RoundSummary]:
-    """Rounds, the latest first; of one table, status (open, closed, settled) or gaming day; opened before a position."""
+    """Rounds, the latest first; of one table, status (see `RoundView`) or gaming day; opened before a position."""
     rows = conn.execute(
-        "SELECT round, first_position, table_id, game, regulation, applied, gaming_day, status, opened_at, settled_at, outcome, "
-        "shown, currency, bets, stakes, lost, prizes, lost - prizes FROM projection.rounds "
+        "SELECT round, first_position, table_id, game, regulation, applied, gaming_day, status, disposition, opened_at, "
+        "settled_at, outcome, shown, predecessor, successor, currency, bets, stakes, escrow, lost, prizes, lost - prizes, adjusted, "
+        "holds, corrections_pending, corrections FROM projection.rounds "
         "WHERE (%(table)s::text IS NULL OR table_id = %(table)s) AND (%(status)s::text IS NULL OR status = %(status)s) "
         "AND (%(day)s::date IS NULL OR gaming_day = %(day)s) AND (%(before)s::bigint IS NULL OR first_position < %(before)s) "
         "ORDER BY first_position DESC LIMIT %(limit)s",
         {"table": table, "status": status, "day": day, "before": before, "limit": limit},
         binary=True,
     )
-    return [
-        RoundSummary(
-            round=id_,
-            position=str(position),
-            table=at,
-            game=game,
-            regulation=regulation,
-            applied=applied,
-            gaming_day=gaming_day,
-            status=now,
-            opened_at=opened_at.astimezone(UTC),
-            settled_at=settled_at and settled_at.astimezone(UTC),
-            outcome=outcome,
-            shown=shown,
-            currency=currency,
-            bets=bets,
-            stakes=str(int(stakes)),
-            lost=str(int(lost)),
-            prizes=str(int(prizes)),
-            win=str(int(win)),
-        )
-        for (
-            id_,
-            position,
-            at,
-            game,
-            regulation,
-            applied,
-            gaming_day,
-            now,
-            opened_at,
-            settled_at,
-            outcome,
-            shown,
-            currency,
-            bets,
-            stakes,
-            lost,
-            prizes,
-            win,
-        ) in rows
-    ]
+    return [_summary(dict(zip(RoundSummary.__struct_fields__, row, strict=True))) for row in rows]
+
+
+def _summary(fields: dict[str, Any]) -> RoundSummary:
+    for name in ("opened_at", "settled_at"):
+        fields[name] = fields[name] and fields[name].astimezone(UTC)
+    for name in ("position", "stakes", "escrow", "lost", "prizes", "win", "adjusted"):
+        fields[name] = str(int(fields[name]))
+    return RoundSummary(**fields)
 
 
 def round_view(conn: Connection, round_id: UUID) -> RoundView | None:
@@ -359,6 +344,7 @@ def _figures(currency: str, line: Line) -> dict[str, Any]:
         "prizes": str(line.prizes),
         "commission": str(line.commission),
         "breakage": str(line.breakage),
+        "adjusted": str(line.adjusted),
         "win": str(win),
         "win_percent": percent(win, handle),
     }

@@ -5,7 +5,7 @@ Tables are named without a schema: the caller's search path says whether the liv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -14,18 +14,12 @@ import msgspec
 import psycopg
 from psycopg import sql
 
-from ledger.events import (
-    BetPlaced,
-    BettingClosed,
-    Event,
-    OutcomeRecorded,
-    PayoutMade,
-    Recorded,
-    RoundOpened,
-    RoundSettled,
-)
-from projections.fold import Movement, RoundRow, keep_books
-from projections.tally import Heading, Line, count_up
+from ledger.events import EVENTS, DocumentRecorded, Event, Recorded
+from projections.fold import Movement, keep_books
+from projections.kept import Kept, copy, copy_in
+from projections.known import BETS, CORRECTIONS, HOLDS, ROUNDS, STAFF, known
+from projections.rows import LateBetRow, VoidRow
+from projections.tally import COUNTED, Heading, Line, count_up
 
 Cursor = psycopg.Cursor[Any]
 
@@ -45,21 +39,28 @@ class Projection:
 
 
 def _apply_ledger(cursor: Cursor, events: Sequence[Recorded]) -> None:
-    cursor.execute(_SELECT_ROUNDS, (_streams(events),), binary=True)
-    known = {row[0]: _round_row(row) for row in cursor}
-    books = keep_books(events, known)
-    _copy(cursor, _COPY_ROUNDS, _ROUND_TYPES, (_values(row) for id_, row in books.rounds.items() if id_ not in known))
-    changed = [(*_values(row)[1:], id_) for id_, row in books.rounds.items() if id_ in known]
-    if changed:
-        cursor.executemany(_UPDATE_ROUND, changed)
-    _copy(cursor, _COPY_MOVEMENTS, _MOVEMENT_TYPES, books.movements)
+    before = known(cursor, events)
+    books = keep_books(events, before)
+    _write(cursor, ROUNDS, books.rounds, before.rounds)
+    _write(cursor, BETS, books.bets, before.bets)
+    _write(cursor, HOLDS, books.holds, before.holds)
+    _write(cursor, CORRECTIONS, books.corrections, before.corrections)
+    _write(cursor, STAFF, books.staff, {row.from_position for row in before.staff.values()})
+    _VOIDS.write(cursor, (), books.voids)
+    _LATE_BETS.write(cursor, (), books.late_bets)
+    copy(cursor, _COPY_MOVEMENTS, _MOVEMENT_TYPES, books.movements)
     _add(cursor, _ADD_BALANCES, ((*key, delta) for key, delta in books.balances.items()))
+
+
+def _write(cursor: Cursor, table: Kept[Any], rows: Mapping[Any, Any], before: Container[Any]) -> None:
+    changed = [row for key, row in rows.items() if key in before]
+    table.write(cursor, changed, [row for key, row in rows.items() if key not in before])
 
 
 def _apply_tables(cursor: Cursor, events: Sequence[Recorded]) -> None:
     cursor.execute(_SELECT_HEADINGS, (_streams(events),), binary=True)
     tally = count_up(events, {row[0]: Heading(*row[1:]) for row in cursor})
-    _copy(cursor, _COPY_HEADINGS, _HEADING_TYPES, ((id_, *heading) for id_, heading in tally.opened.items()))
+    copy(cursor, _COPY_HEADINGS, _HEADING_TYPES, ((id_, *heading) for id_, heading in tally.opened.items()))
     _add(cursor, _ADD_REPORTS, ((*heading, *msgspec.structs.astuple(line)) for heading, line in tally.lines.items()))
     _add(cursor, _ADD_EDGES, ((*heading, edge, stake) for (heading, edge), stake in tally.stakes.items()))
     _add(cursor, _ADD_OUTCOMES, ((*key, count) for key, count in tally.outcomes.items()))
@@ -67,15 +68,15 @@ def _apply_tables(cursor: Cursor, events: Sequence[Recorded]) -> None:
 
 LEDGER = Projection(
     "ledger",
-    frozenset({RoundOpened, BetPlaced, BettingClosed, OutcomeRecorded, PayoutMade, RoundSettled}),
-    ("rounds", "movements", "balances"),
+    frozenset(EVENTS) - {DocumentRecorded},
+    ("rounds", "bets", "movements", "balances", "holds", "corrections", "voids", "late_bets", "table_staff"),
     _apply_ledger,
 )
-"""Rounds, movements and balances."""
+"""Rounds, bets, movements and balances, which check each other, and the registers of what is out of the ordinary."""
 
 TABLES = Projection(
     "tables",
-    frozenset({RoundOpened, OutcomeRecorded, PayoutMade, RoundSettled}),
+    COUNTED,
     ("table_rounds", "table_reports", "table_edges", "table_outcomes"),
     _apply_tables,
 )
@@ -87,28 +88,6 @@ PROJECTIONS = (LEDGER, TABLES)
 
 def _streams(events: Iterable[Recorded]) -> list[UUID]:
     return list({recorded.stream for recorded in events})
-
-
-def _values(row: RoundRow) -> tuple[Any, ...]:
-    return msgspec.structs.astuple(row)
-
-
-def _round_row(row: tuple[Any, ...]) -> RoundRow:
-    # numeric arrives as Decimal, which is exact; the fold counts in int.
-    values = list(row)
-    for place in _ROUND_SUMS:
-        values[place] = int(values[place])
-    return RoundRow(*values)
-
-
-def _copy(cursor: Cursor, statement: bytes, types: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    some = list(rows)
-    if not some:
-        return
-    with cursor.copy(statement) as copy:
-        copy.set_types(types)
-        for row in some:
-            copy.write_row(row)
 
 
 def _add(cursor: Cursor, statement: bytes, rows: Iterable[Sequence[Any]]) -> None:
@@ -123,10 +102,6 @@ def _add(cursor: Cursor, statement: bytes, rows: Iterable[Sequence[Any]]) -> Non
 
 def _names(columns: Iterable[str]) -> sql.Composed:
     return sql.SQL(", ").join(map(sql.Identifier, columns))
-
-
-def _copy_in(table: str, columns: Iterable[str]) -> bytes:
-    return sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(sql.Identifier(table), _names(columns)).as_bytes()
 
 
 def _add_to(table: str, key: dict[str, str], sums: dict[str, str]) -> bytes:
@@ -145,37 +120,15 @@ def _add_to(table: str, key: dict[str, str], sums: dict[str, str]) -> bytes:
     )
 
 
-_ROUND_COLUMNS = RoundRow.__struct_fields__
-_ROUND_SUM_NAMES = ("stakes", "lost", "won", "pushed", "prizes", "commission", "breakage")
-_ROUND_SUMS = tuple(map(_ROUND_COLUMNS.index, _ROUND_SUM_NAMES))
-_ROUND_TYPES = [
-    {
-        "round": "uuid",
-        "gaming_day": "date",
-        "opened_at": "timestamptz",
-        "closed_at": "timestamptz",
-        "settled_at": "timestamptz",
-        "bets": "int8",
-        "first_position": "int8",
-        "last_position": "int8",
-        **dict.fromkeys(_ROUND_SUM_NAMES, "numeric"),
-    }.get(column, "text")
-    for column in _ROUND_COLUMNS
-]
-_SELECT_ROUNDS = sql.SQL("SELECT {} FROM rounds WHERE round = ANY (%s)").format(_names(_ROUND_COLUMNS)).as_bytes()
-_COPY_ROUNDS = _copy_in("rounds", _ROUND_COLUMNS)
-_UPDATE_ROUND = (
-    sql.SQL("UPDATE rounds SET {} WHERE round = %s")
-    .format(sql.SQL(", ").join(sql.SQL("{} = %s").format(sql.Identifier(column)) for column in _ROUND_COLUMNS[1:]))
-    .as_bytes()
-)
-_COPY_MOVEMENTS = _copy_in("movements", Movement._fields)
+_VOIDS = Kept("voids", VoidRow, ["position"], sums=["stakes"])
+_LATE_BETS = Kept("late_bets", LateBetRow, ["position"])
+_COPY_MOVEMENTS = copy_in("movements", Movement._fields)
 _MOVEMENT_TYPES = ["int8", "int4", "uuid", "uuid", "text", "text", "text", "text", "numeric"]
 _ADD_BALANCES = _add_to("balances", {"account": "text", "currency": "text"}, {"balance": "numeric"})
 
 _HEADING = {column: "date" if column == "gaming_day" else "text" for column in Heading._fields}
 _SELECT_HEADINGS = sql.SQL("SELECT round, {} FROM table_rounds WHERE round = ANY (%s)").format(_names(_HEADING)).as_bytes()
-_COPY_HEADINGS = _copy_in("table_rounds", ("round", *_HEADING))
+_COPY_HEADINGS = copy_in("table_rounds", ("round", *_HEADING))
 _HEADING_TYPES = ["uuid", *_HEADING.values()]
 _ADD_REPORTS = _add_to(
     "table_reports",

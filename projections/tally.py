@@ -15,14 +15,42 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.events import OutcomeRecorded, PayoutMade, Recorded, RoundOpened, RoundSettled
-from projections.fold import Contradiction, amount, verify_currency, verify_payout
+from ledger.events import (
+    BetCorrected,
+    Event,
+    LostBet,
+    OutcomeCorrected,
+    OutcomeRecorded,
+    PayoutMade,
+    PlayerAdjusted,
+    Recorded,
+    RoundOpened,
+    RoundSettled,
+    Standing,
+    ThrowRecorded,
+)
+from projections.checks import Contradiction, amount, verify_currency, verify_payout, verify_standing
+
+COUNTED: frozenset[type[Event]] = frozenset(
+    {
+        RoundOpened,
+        OutcomeRecorded,
+        ThrowRecorded,
+        PayoutMade,
+        RoundSettled,
+        OutcomeCorrected,
+        BetCorrected,
+        PlayerAdjusted,
+    }
+)
+"""What is counted here; nothing else that is on record changes a figure of the report."""
 
 
 class Heading(NamedTuple):
     """Under what a round is counted. The fields are the leading columns of the report's tables, in order."""
 
     gaming_day: date
+    """Of the round, for its corrections too: what was counted under it is put right where it was counted."""
     table_id: str
     game: str
     regulation: str
@@ -42,6 +70,8 @@ class Line(msgspec.Struct):
     prizes: int = 0
     commission: int = 0
     breakage: int = 0
+    adjusted: int = 0
+    """Paid to players beside the regulation, less what was taken from them; no part of the figures above."""
 
     def __iadd__(self, other: Line) -> Line:
         for field in self.__struct_fields__:
@@ -65,47 +95,90 @@ def count_up(events: Iterable[Recorded], known: Mapping[UUID, Heading] | None = 
 
     Raises Contradiction at an event that does not follow from those before it.
     """
-    known = known or {}
-    opened: dict[UUID, Heading] = {}
-    lines: dict[Heading, Line] = defaultdict(Line)
-    stakes: dict[tuple[Heading, str], int] = defaultdict(int)
-    outcomes: dict[tuple[date, str, str, str], int] = defaultdict(int)
+    counter = _Counter(known or {})
     for recorded in events:
+        counter.take(recorded)
+    return Tally(counter.opened, dict(counter.lines), dict(counter.stakes), dict(counter.outcomes))
+
+
+class _Counter:
+    """The sums of a run so far."""
+
+    def __init__(self, known: Mapping[UUID, Heading]) -> None:
+        self._known = known
+        self.opened: dict[UUID, Heading] = {}
+        self.lines: dict[Heading, Line] = defaultdict(Line)
+        self.stakes: dict[tuple[Heading, str], int] = defaultdict(int)
+        self.outcomes: dict[tuple[date, str, str, str], int] = defaultdict(int)
+
+    def take(self, recorded: Recorded) -> None:
+        """Counts the next event."""
         body, stream = recorded.body, recorded.stream
         if isinstance(body, RoundOpened):
-            if stream in opened or stream in known:
+            if stream in self.opened or stream in self._known:
                 raise Contradiction(recorded, "the round was opened before")
-            opened[stream] = Heading(body.gaming_day, body.table, body.game, body.regulation, body.applied or "", body.currency)
-            continue
-        if not isinstance(body, PayoutMade | OutcomeRecorded | RoundSettled):
-            continue
-        heading = opened.get(stream) or known.get(stream)
+            self.opened[stream] = Heading(
+                body.gaming_day, body.table, body.game, body.regulation, body.applied or "", body.currency
+            )
+            return
+        if type(body) not in COUNTED:
+            return
+        heading = self.opened.get(stream) or self._known.get(stream)
         if heading is None:
             raise Contradiction(recorded, "the round was never opened")
         verify_currency(recorded, heading.currency)
-        line = lines[heading]
-        if isinstance(body, PayoutMade):
-            verify_payout(recorded, body)
-            stake = int(body.stake)
-            line.bets += 1
-            if body.result == "push":
-                line.pushed += stake
-            else:
-                line.won += stake
-                line.prizes += int(body.net_prize)
-                line.commission += int(body.commission)
-                line.breakage += int(body.breakage)
-            stakes[heading, edge(recorded, body.edge)] += stake
-        elif isinstance(body, OutcomeRecorded):
-            outcomes[heading.gaming_day, heading.table_id, heading.game, body.outcome] += 1
-            for lost in body.lost:
-                stake = amount(recorded, lost.stake)
-                line.bets += 1
-                line.lost += stake
-                stakes[heading, edge(recorded, lost.edge)] += stake
+        match body:
+            case PayoutMade():
+                verify_payout(recorded, body)
+                self._count(recorded, heading, body, 1)
+            case OutcomeRecorded():
+                self._showed(heading, body.outcome, 1)
+                self._lost(recorded, heading, body.lost)
+            case ThrowRecorded():
+                self._showed(heading, body.outcome, 1)
+                self._lost(recorded, heading, body.lost)
+            case OutcomeCorrected():
+                self._showed(heading, body.was, -1)
+                self._showed(heading, body.outcome, 1)
+            case BetCorrected():
+                for standing, sign in ((body.before, -1), (body.after, 1)):
+                    verify_standing(recorded, standing)
+                    if standing.result in ("lost", "won", "push"):
+                        self._count(recorded, heading, standing, sign)
+            case PlayerAdjusted():
+                minor = amount(recorded, body.amount)
+                self.lines[heading].adjusted += minor if body.direction == "to_player" else -minor
+            case RoundSettled():
+                self.lines[heading].rounds += 1
+
+    def _count(self, recorded: Recorded, heading: Heading, body: PayoutMade | Standing, sign: int) -> None:
+        """Adds a bet that was resolved, or takes it out."""
+        line, stake = self.lines[heading], sign * int(body.stake)
+        line.bets += sign
+        if body.result == "lost":
+            line.lost += stake
+        elif body.result == "push":
+            line.pushed += stake
         else:
-            line.rounds += 1
-    return Tally(opened, dict(lines), dict(stakes), dict(outcomes))
+            line.won += stake
+            line.prizes += sign * int(body.net_prize)
+            line.commission += sign * int(body.commission)
+            line.breakage += sign * int(body.breakage)
+        self.stakes[heading, edge(recorded, body.edge)] += stake
+
+    def _lost(self, recorded: Recorded, heading: Heading, lost: Iterable[LostBet]) -> None:
+        line = self.lines[heading]
+        for bet in lost:
+            stake = amount(recorded, bet.stake)
+            line.bets += 1
+            line.lost += stake
+            self.stakes[heading, edge(recorded, bet.edge)] += stake
+
+    def _showed(self, heading: Heading, outcome: str, sign: int) -> None:
+        """Adds what the table showed, or takes it out: of craps each throw that counted, of any other game the outcome."""
+        for shown in outcome.split(","):
+            if shown != "void":
+                self.outcomes[heading.gaming_day, heading.table_id, heading.game, shown] += sign
 
 
 def edge(recorded: Recorded, text: str) -> str:

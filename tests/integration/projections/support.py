@@ -18,6 +18,7 @@ from psycopg import sql
 from ledger.events import Event
 from projections.runner import catch_up
 from projections.tables import PROJECTIONS, Projection
+from tests.unit.projections.lives import Placed, lived, mingled
 from tests.unit.projections.made import Stream, in_place, made_day, store
 
 Connection = psycopg.Connection[Any]
@@ -33,6 +34,11 @@ def connected(dsn: str) -> Iterator[Connection]:
 def played(seed: int = 1, rounds: int = 40, **kwargs: Any) -> list[tuple[UUID, int, Event]]:
     """A day's events, the tables' rounds mixed."""
     return mixed(made_day(seed, rounds, **kwargs), seed)
+
+
+def lived_through(seed: int = 1, rounds: int = 12) -> list[Placed]:
+    """A day's events, and then those of tables at which everything happens that can."""
+    return [*played(seed, rounds), *mingled(lived(seed), seed)]
 
 
 def mixed(streams: Iterable[Stream], seed: int = 1) -> list[tuple[UUID, int, Event]]:
@@ -105,30 +111,34 @@ def report_by_hand(conn: Connection, day: date | None = None) -> dict[Key, dict[
     opened = {stream: body for stream, kind, body in raw(conn) if kind == "RoundOpened"}
     figures: dict[Key, dict[str, Any]] = defaultdict(lambda: defaultdict(int))
     for stream, kind, body in raw(conn):
-        if kind not in ("OutcomeRecorded", "PayoutMade", "RoundSettled"):
+        if stream not in opened or (day is not None and opened[stream]["gaming_day"] != day.isoformat()):
             continue
         of = opened[stream]
-        if day is not None and of["gaming_day"] != day.isoformat():
+        counted: list[tuple[int, str, dict[str, Any]]] = []
+        if kind in ("OutcomeRecorded", "ThrowRecorded"):
+            counted = [(1, "lost", lost) for lost in body.get("lost", [])]
+        elif kind == "PayoutMade":
+            counted = [(1, body["result"], body)]
+        elif kind == "BetCorrected":
+            counted = [(sign, bet["result"], bet) for sign, bet in ((-1, body["before"]), (1, body["after"]))]
+        elif kind not in ("RoundSettled", "PlayerAdjusted"):
             continue
         row = figures[of["table"], of["game"], of["regulation"], of.get("applied"), of["currency"]]
         row["rounds"] += kind == "RoundSettled"
-        if kind == "OutcomeRecorded":
-            for lost in body.get("lost", []):
-                stake = int(lost["stake"])
-                row["bets"] += 1
-                row["handle"] += stake
-                row["lost"] += stake
-                row["win"] += stake
-                row["theoretical"] += Fraction(lost["edge"]) * stake
-        elif kind == "PayoutMade":
-            stake = int(body["stake"])
-            row["bets"] += 1
-            row["handle" if body["result"] == "won" else "pushed"] += stake
-            row["prizes"] += int(body["net_prize"])
-            row["commission"] += int(body["commission"])
-            row["breakage"] += int(body["breakage"])
-            row["win"] -= int(body["net_prize"])
-            row["theoretical"] += Fraction(body["edge"]) * stake
+        if kind == "PlayerAdjusted":
+            row["adjusted"] += int(body["amount"]) * (1 if body["direction"] == "to_player" else -1)
+        for sign, result, bet in counted:
+            if result not in ("lost", "won", "push"):
+                continue
+            stake, net = sign * int(bet["stake"]), sign * int(bet.get("net_prize", "0"))
+            row["bets"] += sign
+            row["pushed" if result == "push" else "handle"] += stake
+            row["lost"] += stake if result == "lost" else 0
+            row["win"] += (stake if result == "lost" else 0) - net
+            row["prizes"] += net
+            row["commission"] += sign * int(bet.get("commission", "0"))
+            row["breakage"] += sign * int(bet.get("breakage", "0"))
+            row["theoretical"] += Fraction(bet["edge"]) * stake
     return figures
 
 
@@ -140,6 +150,7 @@ __all__ = [
     "copy_tables",
     "count",
     "folded",
+    "lived_through",
     "mixed",
     "played",
     "positions_of",

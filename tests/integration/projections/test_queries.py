@@ -14,7 +14,8 @@ import pytest
 
 from projections import queries
 from projections.runner import catch_up
-from tests.integration.projections.support import connected, mixed, played, raw, report_by_hand, store
+from tests.integration.projections.support import connected, lived_through, mixed, played, raw, report_by_hand, store
+from tests.unit.projections.lives import EVERYTHING
 from tests.unit.projections.made import DAY, Bet, made_round
 
 
@@ -66,6 +67,52 @@ def test_the_report_of_a_shift_is_that_of_its_rounds(day: str) -> None:
             for line in report.lines:
                 sums[line.table, line.currency] -= int(getattr(line, name))
             assert not any(sums.values()), name
+
+
+@pytest.fixture
+def lives(dsn: str) -> str:
+    """A database with folded rounds to which everything happened that can."""
+    with connected(dsn) as conn:
+        store(conn, lived_through(EVERYTHING))
+        catch_up(conn)
+    return dsn
+
+
+def test_the_report_of_corrected_rounds_equals_one_computed_from_the_raw_events(lives: str) -> None:
+    with connected(lives) as conn:
+        report, by_hand = queries.table_report(conn), report_by_hand(conn)
+        assert len(report.lines) == len(by_hand)
+        for line in report.lines:
+            row = by_hand[line.table, line.game, line.regulation, line.applied, line.currency]
+            assert (line.rounds, line.bets) == (row["rounds"], row["bets"])
+            for name in ("handle", "lost", "pushed", "prizes", "commission", "breakage", "win", "adjusted"):
+                assert getattr(line, name) == str(row[name]), name
+            assert Fraction(line.theoretical_win_exact) == row["theoretical"]
+        assert any(int(line.adjusted) for line in report.lines)
+        assert queries.trial_balance(conn) == {"HKD": 0, "MOP": 0}
+        assert all(count.count > 0 for count in queries.outcomes(conn))
+
+
+def test_what_the_tables_hold_at_risk_is_what_their_rounds_have_undecided(lives: str) -> None:
+    with connected(lives) as conn:
+        at_risk: Counter[tuple[str, str]] = Counter()
+        for row in queries.rounds_list(conn, limit=1000):
+            at_risk[f"escrow/{row.table}", row.currency] += int(row.escrow)
+        escrow = {(row.account, row.currency): int(row.balance) for row in queries.balances(conn, "escrow/")}
+        assert escrow == at_risk
+
+
+def test_rounds_of_every_status_are_found(lives: str) -> None:
+    with connected(lives) as conn:
+        found = queries.rounds_list(conn, limit=1000)
+        assert {row.status for row in found} >= {"settled", "resettled", "voided"}
+        for status in ("resettled", "voided"):
+            assert queries.rounds_list(conn, status=status, limit=1000) == [row for row in found if row.status == status]
+        assert {row.disposition for row in found} == {None, "carry", "return"}
+        by_id = {row.round: row for row in found}
+        for row in found:
+            if row.successor is not None:
+                assert by_id[row.successor].predecessor == row.round
 
 
 def test_commission_and_breakage_are_in_the_win_once(day: str) -> None:
@@ -226,6 +273,9 @@ def test_every_table_and_column_says_what_it_holds(dsn: str) -> None:
         "UPDATE projection.movements SET amount = -1",
         "UPDATE projection.movements SET debit = credit",
         "UPDATE projection.rounds SET lost = lost + 1 WHERE status = 'settled'",
+        "UPDATE projection.rounds SET escrow = -1, stakes = stakes - 1 WHERE status = 'settled'",
+        "UPDATE projection.bets SET returned = returned + 1 WHERE result = 'lost'",
+        "UPDATE projection.bets SET net_prize = net_prize - 1, returned = returned - 1 WHERE result = 'won'",
     ],
 )
 def test_the_database_refuses_books_out_of_balance(day: str, statement: str) -> None:

@@ -21,7 +21,19 @@ from ledger.events import BetPlaced
 from ledger.store import log
 from projections.replay import Comparison, replay
 from projections.runner import Runner, catch_up
-from tests.integration.projections.support import TABLES, connected, content, count, folded, mixed, played, store, store_raw
+from tests.integration.projections.support import (
+    TABLES,
+    connected,
+    content,
+    count,
+    folded,
+    lived_through,
+    mixed,
+    played,
+    store,
+    store_raw,
+)
+from tests.unit.projections.lives import EVERYTHING
 from tests.unit.projections.made import Bet, made_round
 
 ROOT = Path(__file__).parents[3]
@@ -31,7 +43,7 @@ ROOT = Path(__file__).parents[3]
 def day(dsn: str) -> str:
     """A database with a folded day."""
     with connected(dsn) as conn:
-        store(conn, played(rounds=60))
+        store(conn, lived_through(EVERYTHING, rounds=60))
         catch_up(conn)
     return dsn
 
@@ -90,6 +102,12 @@ CHANGES = {
     "rounds": "UPDATE projection.rounds SET shown = 'seventeen' WHERE status = 'settled'",
     "movements": "UPDATE projection.movements SET amount = amount + 1 WHERE position > 100",
     "balances": "UPDATE projection.balances SET balance = balance + 1 WHERE account = 'win/T-01'",
+    "bets": "UPDATE projection.bets SET spot = 'nowhere' WHERE result = 'won'",
+    "holds": "UPDATE projection.holds SET reason = 'none'",
+    "corrections": "UPDATE projection.corrections SET approved_by = 'S-7' WHERE status = 'approved'",
+    "voids": "UPDATE projection.voids SET reason = 'none'",
+    "late_bets": "UPDATE projection.late_bets SET stake = stake + 1",
+    "table_staff": "UPDATE projection.table_staff SET person = 'S-9' WHERE role = 'dealer'",
     "table_rounds": "UPDATE projection.table_rounds SET applied = 'no'",
     "table_reports": "UPDATE projection.table_reports SET prizes = prizes - 1 WHERE table_id = 'T-02'",
     "table_edges": "UPDATE projection.table_edges SET stakes = 0 WHERE edge = '17/216'",
@@ -128,11 +146,11 @@ def test_a_missing_row_is_only_in_the_replay(day: str, table: str, which: str) -
 
 def test_a_row_too_many_is_only_in_the_live_table(day: str) -> None:
     with connected(day) as conn:
-        conn.execute("INSERT INTO projection.balances VALUES ('player/P-0', 'MOP', 5)")
+        conn.execute("INSERT INTO projection.balances VALUES ('player/P-00', 'MOP', 5)")
     difference = replay(day).difference
     assert difference is not None
-    assert difference.key == {"account": "player/P-0", "currency": "MOP"}
-    assert str(difference) == "balances account=player/P-0, currency=MOP: the row is only in the live table"
+    assert difference.key == {"account": "player/P-00", "currency": "MOP"}
+    assert str(difference) == "balances account=player/P-00, currency=MOP: the row is only in the live table"
 
 
 def test_a_projection_that_says_it_has_read_what_was_never_written_is_different(day: str) -> None:
@@ -162,7 +180,7 @@ def test_equal_while_terminals_post_and_the_runner_runs(dsn: str) -> None:
         with connected(dsn) as conn:
             seed = 0
             while not stopping.is_set():
-                store(conn, played(seed=seed, rounds=3))
+                store(conn, lived_through(seed, rounds=3))
                 seed += 1
                 time.sleep(0.02)
 

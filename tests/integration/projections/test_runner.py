@@ -28,12 +28,14 @@ from tests.integration.projections.support import (
     copy_tables,
     count,
     folded,
+    lived_through,
     mixed,
     played,
     positions_of,
     store,
     store_raw,
 )
+from tests.unit.projections.lives import EVERYTHING
 from tests.unit.projections.made import Bet, made_round
 
 ROOT = Path(__file__).parents[3]
@@ -41,7 +43,7 @@ ROOT = Path(__file__).parents[3]
 
 def test_any_batch_size_gives_the_same_bytes(dsn: str) -> None:
     with connected(dsn) as conn:
-        store(conn, played(rounds=12))
+        store(conn, lived_through(EVERYTHING))
         catch_up(conn)
         whole = content(conn)
         assert all(whole.values())

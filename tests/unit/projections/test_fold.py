@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
@@ -14,18 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledger.events import (
-    EVENTS,
     BetPlaced,
     BettingClosed,
-    DocumentRecorded,
     Event,
     OutcomeRecorded,
     PayoutMade,
     Recorded,
     RoundSettled,
 )
-from projections.fold import Contradiction, RoundRow, balances, keep_books, movements
-from tests.unit.projections.made import DOCUMENT, Bet, made_day, made_round, recorded
+from projections.checks import Contradiction
+from projections.fold import keep_books
+from projections.movements import balances, movements
+from tests.unit.projections.made import DOCUMENT, Bet, made_round, recorded
 
 STAKES = st.integers(1, 10**15)
 BETS = st.builds(
@@ -76,33 +75,10 @@ def test_what_stays_in_escrow_is_what_unsettled_rounds_hold(rounds: list[tuple[l
     at_risk: Counter[tuple[str, str]] = Counter()
     for row in books.rounds.values():
         if row.status != "settled":
+            assert row.escrow == row.stakes
             at_risk[f"escrow/{row.table_id}", row.currency] += row.stakes
     escrow = {key: delta for key, delta in books.balances.items() if key[0].startswith("escrow/")}
     assert {key: delta for key, delta in escrow.items() if delta} == {key: delta for key, delta in at_risk.items() if delta}
-
-
-@settings(max_examples=40, deadline=None)
-@given(rounds=ROUNDS, seed=st.integers(0, 2**32), cuts=st.lists(st.integers(0, 60), max_size=5))
-def test_any_cut_into_batches_gives_the_same_books(
-    rounds: list[tuple[list[Bet], str, str, str]], seed: int, cuts: list[int]
-) -> None:
-    log = made(rounds, seed)
-    whole = keep_books(log)
-    known: dict[UUID, RoundRow] = {}
-    moved, summed = [], Counter[tuple[str, str]]()
-    touched: set[tuple[str, str]] = set()
-    edges = [0, *sorted(cuts), len(log)]
-    for start, end in pairwise(edges):
-        before = {id_: msgspec.structs.asdict(row) for id_, row in known.items()}
-        part = keep_books(log[start:end], known)
-        assert {id_: msgspec.structs.asdict(row) for id_, row in known.items()} == before, "what is known is not changed"
-        known |= part.rounds
-        moved += part.movements
-        summed.update(part.balances)
-        touched |= part.balances.keys()
-    assert moved == whole.movements
-    assert known == whole.rounds
-    assert {key: summed[key] for key in touched} == whole.balances
 
 
 def test_a_winner_a_loser_and_a_push_move_as_documented() -> None:
@@ -174,12 +150,8 @@ def test_amounts_beyond_64_bits_stay_exact() -> None:
 
 def test_documents_are_passed_over() -> None:
     document = Recorded(1, UUID(int=1), 1, DOCUMENT)
-    assert keep_books([document]) == ([], {})
-
-
-def test_every_event_of_the_log_has_a_place_in_the_fold() -> None:
-    kinds = {type(event.body) for event in recorded(made_day(1, 40))} | {DocumentRecorded}
-    assert kinds == set(EVENTS)
+    books = keep_books([document])
+    assert not any(books)
 
 
 def changed(log: list[Recorded], kind: type[Event], **fields: Any) -> list[Recorded]:
@@ -209,8 +181,8 @@ def settled() -> list[Recorded]:
         (PayoutMade, {"returned": "3500"}, "returned is not stake + net prize"),
         (PayoutMade, {"result": "push"}, "a push has a prize"),
         (PayoutMade, {"result": "lost"}, "a payout cannot be 'lost'"),
-        (OutcomeRecorded, {"lost": ()}, "stakes of 300 were placed, 100 resolved"),
-        (BetPlaced, {"stake": "101"}, "stakes of 301 were placed, 300 resolved"),
+        (OutcomeRecorded, {"lost": ()}, "stakes of 200 are not resolved"),
+        (BetPlaced, {"stake": "101"}, "was 101, not 100"),
         (RoundSettled, {"bets": 3}, "its total of bets is 3, that of its bets 2"),
         (RoundSettled, {"handle": "301"}, "its total of handle is 301, that of its bets 300"),
         (RoundSettled, {"prizes": "3501"}, "its total of prizes is 3501, that of its bets 3500"),

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from ledger.events import PayoutMade
-from projections.fold import Contradiction
+from projections.checks import Contradiction
 from projections.queries import percent
 from projections.tally import Heading, Line, count_up
 from tests.unit.projections.made import DAY, Bet, made_day, made_round, recorded

@@ -1,0 +1,145 @@
+"""What the ledger's fold has to know before a run of events: the rows that the events name, read by their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any
+from uuid import UUID
+
+from ledger.events import (
+    BetChanged,
+    BetCorrected,
+    BetsCarried,
+    BetVoided,
+    BetWithdrawn,
+    CorrectionApproved,
+    CorrectionDeclined,
+    Event,
+    OutcomeCorrected,
+    OutcomeRecorded,
+    PayoutMade,
+    PlayerAdjusted,
+    Recorded,
+    RoundOpened,
+    RoundReleased,
+    RoundResettled,
+    RoundSettled,
+    RoundVoided,
+    StaffSignedOff,
+    StaffSignedOn,
+    ThrowRecorded,
+)
+from projections.fold import BetKey, Known
+from projections.kept import Cursor, Kept
+from projections.registers import in_post
+from projections.rows import BetRow, CorrectionRow, HoldRow, RoundRow, StaffRow
+
+_SUMS = (
+    *("stakes", "carried_in", "carried_out", "returned", "escrow"),
+    *("lost", "won", "pushed", "prizes", "commission", "breakage", "adjusted"),
+)
+ROUNDS = Kept("rounds", RoundRow, ["round"], sums=_SUMS)
+BETS = Kept("bets", BetRow, ["round", "bet"], fixed=("placed_in", "position", "seat", "chip", "late", "locked"))
+HOLDS = Kept("holds", HoldRow, ["hold"])
+CORRECTIONS = Kept("corrections", CorrectionRow, ["correction"])
+STAFF = Kept("table_staff", StaffRow, ["from_position"])
+
+_ROUNDS = ROUNDS.where("round = ANY (%s)")
+_BETS_OF_ROUNDS = BETS.where("round = ANY (%s)")
+# Looked up one by one, by their key, whatever the planner believes of the table's size.
+_BETS = (
+    b"SELECT found.* FROM unnest(%s::uuid[], %s::uuid[]) AS named(r, b) CROSS JOIN LATERAL ("
+    + BETS.where("round = named.r AND bet = named.b OFFSET 0")
+    + b") AS found"
+)
+_HOLDS = HOLDS.where("hold = ANY (%s)")
+_CORRECTIONS = CORRECTIONS.where("correction = ANY (%s)")
+_STAFF = STAFF.where("table_id = ANY (%s) AND to_position IS NULL")
+
+
+def known(cursor: Cursor, events: Sequence[Recorded]) -> Known:
+    """The rows that the events name. What they open or place themselves is not asked for: the tables' keys allow it but once."""
+    opened = {recorded.stream for recorded in events if type(recorded.body) is RoundOpened}
+    rounds: set[UUID] = set()
+    bets: dict[BetKey, None] = {}
+    carried: set[UUID] = set()
+    holds: set[UUID] = set()
+    corrections: set[UUID] = set()
+    tables: set[str] = set()
+    for recorded in events:
+        body, stream = recorded.body, recorded.stream
+        if isinstance(body, StaffSignedOn | StaffSignedOff):
+            tables.add(body.table)
+            continue
+        rounds.add(stream)
+        kind = type(body)
+        if isinstance(body, BetsCarried):
+            rounds.add(body.from_round)
+            if body.from_round not in opened:
+                bets.update(dict.fromkeys((body.from_round, each.bet) for each in body.bets))
+        elif isinstance(body, RoundReleased):
+            holds.add(body.hold)
+        if stream not in opened:
+            if kind in _NAMED:
+                bets.update(dict.fromkeys((stream, bet) for bet in _NAMED[kind](body)))
+            if isinstance(body, RoundVoided | RoundSettled) and body.successor is not None:
+                carried.add(stream)
+        if kind in _BY_CORRECTION and (correction := _BY_CORRECTION[kind](body)) is not None:
+            corrections.add(correction)
+    return Known(
+        {row.round: row for row in _read(cursor, ROUNDS, _ROUNDS, rounds)},
+        {(row.round, row.bet): row for row in _bets(cursor, bets, carried)},
+        {row.hold: row for row in _read(cursor, HOLDS, _HOLDS, holds)},
+        {row.correction: row for row in _read(cursor, CORRECTIONS, _CORRECTIONS, corrections)},
+        in_post(_read(cursor, STAFF, _STAFF, tables)),
+    )
+
+
+def _read(cursor: Cursor, table: Kept[Any], statement: bytes, keys: Iterable[Any]) -> list[Any]:
+    wanted = list(keys)
+    return table.read(cursor, statement, [wanted]) if wanted else []
+
+
+def _bets(cursor: Cursor, bets: Iterable[BetKey], carried: set[UUID]) -> list[BetRow]:
+    found: list[BetRow] = _read(cursor, BETS, _BETS_OF_ROUNDS, carried)
+    named = [key for key in bets if key[0] not in carried]
+    if named:
+        found += BETS.read(cursor, _BETS, [[round_ for round_, _ in named], [bet for _, bet in named]])
+    return found
+
+
+def _bet(body: Any) -> Iterable[UUID]:
+    return () if body.bet is None else (body.bet,)
+
+
+def _lost(body: OutcomeRecorded) -> Iterable[UUID]:
+    return [line.bet for line in body.lost]
+
+
+def _thrown(body: ThrowRecorded) -> Iterable[UUID]:
+    return [*(line.bet for line in body.lost), *(line.bet for line in body.moved)]
+
+
+def _returned(body: RoundVoided) -> Iterable[UUID]:
+    return [line.bet for line in body.returned]
+
+
+_NAMED: dict[type[Event], Callable[[Any], Iterable[UUID]]] = {
+    BetWithdrawn: _bet,
+    BetChanged: _bet,
+    BetVoided: _bet,
+    PayoutMade: _bet,
+    BetCorrected: _bet,
+    PlayerAdjusted: _bet,
+    OutcomeRecorded: _lost,
+    ThrowRecorded: _thrown,
+    RoundVoided: _returned,
+}
+"""Event → the bets that it changes or asks for."""
+
+_BY_CORRECTION: dict[type[Event], Callable[[Any], UUID | None]] = dict.fromkeys(
+    (CorrectionApproved, CorrectionDeclined, OutcomeCorrected, BetCorrected, PlayerAdjusted, RoundResettled, RoundVoided),
+    attrgetter("correction"),
+)
+"""Event → the correction that it decides, or by which it came about."""
