@@ -47,7 +47,7 @@ from ledger.round.state import RoundState
 from ledger.store import log
 from tests.support import DEMO, Terminal, accepted, codes, post_in_turn
 
-CRAPS = Table(id="X01", pit="C", game="craps", currency="MOP", payable_unit="0.01")
+CRAPS = Table(id="X01", pit="B", game="craps", currency="MOP", payable_unit="0.01")
 HOUSE = msgspec.structs.replace(
     DEMO, tables=(*DEMO.tables, CRAPS), choices=(*DEMO.choices, Choice(regulation="53/2010", unverified_bets=True))
 )
@@ -92,7 +92,8 @@ def in_memory(rounds: Rounds, round_: UUID) -> dict[str, str]:
 
 
 def said(round_: Round) -> dict[str, str]:
-    return {name: repr(getattr(round_, name)) for name in RoundState.__slots__}
+    counted_by_need = {"limits", "book", "booked"}
+    return {name: repr(getattr(round_, name)) for name in RoundState.__slots__ if name not in counted_by_need}
 
 
 def test_31_2003_art_3_3_a_chain_of_void_rounds_counts_its_stakes_once(rounds: Rounds, dsn: str) -> None:
@@ -235,8 +236,8 @@ class TestLateBets:
         self, rounds: Rounds, dsn: str
     ) -> None:
         table = Terminal()
-        accepted(rounds.post([table.open(), numbered(table, 4, table.close())]))
-        late, past = numbered(table, 3, table.bet("straight:17")), numbered(table, 5, table.bet("red"))
+        accepted(rounds.post([numbered(table, 1, table.open()), numbered(table, 3, table.close())]))
+        late, past = numbered(table, 2, table.bet("straight:17")), numbered(table, 4, table.bet("red"))
         accepted(rounds.post([table.outcome("17"), late]))
         assert codes(rounds.post([past, past, late])) == ["LGR-0210", "LGR-0210", "replayed"]
         round_ = rounds.round(table.round)
