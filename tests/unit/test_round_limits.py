@@ -128,7 +128,7 @@ def test_after_an_approved_correction_the_exposure_is_that_of_the_bets_as_they_l
     assert round_.bets[first].stake == 100_00
     round_.record_throw(CRAPS, origin(), dice="5-6")
     round_.reopen_betting(origin())
-    with pytest.raises(Refusal, match="it could lose MOP 102.00"):
+    with pytest.raises(Refusal, match=r"it could lose MOP 102\.00"):
         bet(round_, "big6", 1_00, rules=CRAPS)
 
 
