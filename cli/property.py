@@ -31,7 +31,7 @@ _CHANGES = (Column("entry", "entry"), Column("was", "in force"), Column("now", "
 
 @click.group("property")
 def property_() -> None:
-    """The property: its pits, tables with their limits, terminals, people, gaming day, opt-ins."""
+    """The property: its tables, limits, people, gaming day."""
 
 
 @property_.command(

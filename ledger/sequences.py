@@ -284,7 +284,7 @@ class Sequences:
         return True
 
 
-_STATELESS = frozenset({"LGR-0203", "LGR-0207", "LGR-0208", "LGR-0209"})
+_STATELESS = frozenset({"LGR-0203", "LGR-0207", "LGR-0208", "LGR-0209", "LGR-0217"})
 _OF_STATE = frozenset({"LGR-0408", "LGR-0409", "LGR-0606", "LGR-0607", "LGR-0608"})
 
 

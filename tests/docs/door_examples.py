@@ -93,6 +93,8 @@ async def _made(dsn: str) -> dict[str, Any]:
                     "getBalances": {"all balances": await get("/v1/balances")},
                     "getTableReports": {"all days": await get("/v1/reports/tables")},
                     "getHealth": {"all is well": health},
+                    "getTerminal": {"nothing is missing": await get("/v1/terminals/T-R01")},
+                    "getTerminalTime": {"now": await get("/v1/time")},
                     "getTime": {"now": await get("/time")},
                 },
                 "problems": {

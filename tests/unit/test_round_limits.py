@@ -10,7 +10,7 @@ import pytest
 
 from ledger.errors import Refusal
 from ledger.limits import Band, Limits
-from ledger.round import Origin, Round, Terms
+from ledger.round import Asked, Origin, Round, Successor, Terms
 from ledger.rules import Regulation, regulation
 
 ROULETTE, CRAPS = regulation("30/2003"), regulation("53/2010").with_unverified()
@@ -112,3 +112,34 @@ def test_53_2010_the_exposure_follows_the_throws() -> None:
         bet(round_, "big6", 1_00, rules=CRAPS)
     # Four or a seven decides this one and the line, and never for both.
     bet(round_, "place_lose:4", 50_00, rules=CRAPS)
+
+
+def test_after_an_approved_correction_the_exposure_is_that_of_the_bets_as_they_lie() -> None:
+    round_ = opened(Limits("MOP", exposure=100_00), CRAPS)
+    first = bet(round_, "pass", 50_00, rules=CRAPS)
+    round_.close_betting(origin())
+    round_.record_throw(CRAPS, origin(), dice="2-2")
+    round_.reopen_betting(origin())
+    bet(round_, "big6", 1_00, rules=CRAPS)
+    round_.close_betting(origin())
+    asked, proposal = Asked(kind="bet", reason="miskeyed_stake", bet=first, stake="10000"), origin()
+    round_.propose_correction(CRAPS, asked, proposal)
+    round_.approve_correction(CRAPS, proposal.cause, origin()._replace(by="S-8"))
+    assert round_.bets[first].stake == 100_00
+    round_.record_throw(CRAPS, origin(), dice="5-6")
+    round_.reopen_betting(origin())
+    with pytest.raises(Refusal, match=r"it could lose MOP 102\.00"):
+        bet(round_, "big6", 1_00, rules=CRAPS)
+
+
+def test_31_2003_carried_bets_count_in_the_exposure_of_the_round_that_has_them() -> None:
+    rules = regulation("31/2003")
+    terms = Terms("H", "0" * 64, "A", "C01", "MOP", 1, rules, None, date(2026, 11, 29), limits=Limits("MOP", exposure=100_00))
+    round_ = Round.open(uuid4(), terms, origin())
+    bet(round_, "small", 100_00, rules=rules)
+    round_.close_betting(origin())
+    successor = round_.void(rules, origin(), reason="bridged_dice", successor=Successor(uuid4(), date(2026, 11, 29)))
+    assert successor is not None
+    with pytest.raises(Refusal, match="LGR-0607"):
+        bet(successor, "small", 1_00, rules=rules)
+    bet(successor, "big", 1_00, rules=rules)
