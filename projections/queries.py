@@ -278,9 +278,9 @@ def rounds_list(
 ) -> list[RoundSummary]:
     """Rounds, the latest first; of one table, status (see `RoundView`) or gaming day; opened before a position."""
     rows = conn.execute(
-        "SELECT round, first_position, table_id, game, regulation, applied, gaming_day, status, disposition, opened_at, "
-        "settled_at, outcome, shown, predecessor, successor, currency, bets, stakes, escrow, lost, prizes, lost - prizes, adjusted, "
-        "holds, corrections_pending, corrections FROM projection.rounds "
+        "SELECT round, first_position, table_id, game, regulation, applied, gaming_day, status, disposition, "
+        "opened_at, settled_at, outcome, shown, predecessor, successor, currency, bets, stakes, escrow, lost, prizes, "
+        "lost - prizes, adjusted, holds, corrections_pending, corrections FROM projection.rounds "
         "WHERE (%(table)s::text IS NULL OR table_id = %(table)s) AND (%(status)s::text IS NULL OR status = %(status)s) "
         "AND (%(day)s::date IS NULL OR gaming_day = %(day)s) AND (%(before)s::bigint IS NULL OR first_position < %(before)s) "
         "ORDER BY first_position DESC LIMIT %(limit)s",
