@@ -6,7 +6,7 @@ import json
 
 import psycopg
 
-from cli.explain import round_explained
+from cli.explain import bet_followed, round_explained
 from cli.output import as_json
 from cli.rounds import round_report
 from ledger.store import log
@@ -37,3 +37,7 @@ def verify_read_back(dsn: str) -> None:
                 assert explained.differences == [], "\n".join(explained.lines())
                 assert json.dumps(explained.document())
                 assert explained.row()
+                if explained.bet.placed_in == row.round:
+                    [*before, last] = bet_followed(dsn, row.round, explained.bet.bet)
+                    assert all(each.bet.result == "carried" for each in before)
+                    assert last.bet.result != "carried"
