@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
+from itertools import islice
 from uuid import UUID
 
 from ledger.events import BetPlaced, CarriedBet, LostBet, PayoutMade, Recorded, Standing
@@ -20,8 +21,8 @@ class Bets:
     def __init__(self, known: Mapping[BetKey, BetRow]) -> None:
         self._known = known
         self.rows: dict[BetKey, BetRow] = {}
-        self._placed: dict[UUID, list[UUID]] = {}
-        self._known_bets: dict[UUID, list[UUID]] | None = None
+        self._of_round: dict[UUID, list[UUID]] | None = None
+        self._listed = 0
 
     def find(self, round_: UUID, bet: UUID) -> BetRow | None:
         """The bet in the round, for looking only; None where this run knows of none."""
@@ -100,10 +101,8 @@ class Bets:
 
     def _new(self, recorded: Recorded, row: BetRow) -> BetRow:
         key = row.round, row.bet
-        if key in self.rows or key in self._known:
+        if (self._known and key in self._known) or self.rows.setdefault(key, row) is not row:
             raise Contradiction(recorded, f"bet {row.bet} was placed before")
-        self.rows[key] = row
-        self._placed.setdefault(row.round, []).append(row.bet)
         return row
 
     def lose(self, recorded: Recorded, row: BetRow, line: LostBet) -> None:
@@ -124,19 +123,24 @@ class Bets:
     def carry_out(self, recorded: Recorded) -> int:
         """Every open bet of the event's round leaves it for the next; the sum of their stakes."""
         stream, stakes = recorded.stream, 0
-        for bet in [*self._known_in(stream), *self._placed.get(stream, ())]:
+        for bet in self._in(stream):
             row = self.present(recorded, bet)
             if row.result == "open":
                 self.end(recorded, row, "carried")
                 stakes += row.stake
         return stakes
 
-    def _known_in(self, round_: UUID) -> list[UUID]:
-        if self._known_bets is None:
-            self._known_bets = {}
+    def _in(self, round_: UUID) -> list[UUID]:
+        """The bets of a round. Few rounds are asked for theirs, so that they are listed when one is, and not as they come."""
+        if self._of_round is None:
+            self._of_round = {}
             for stream, bet in self._known:
-                self._known_bets.setdefault(stream, []).append(bet)
-        return self._known_bets.get(round_, [])
+                self._of_round.setdefault(stream, []).append(bet)
+        for stream, bet in islice(self.rows, self._listed, None):
+            if (stream, bet) not in self._known:
+                self._of_round.setdefault(stream, []).append(bet)
+        self._listed = len(self.rows)
+        return self._of_round.get(round_, [])
 
     def verify_standing(self, recorded: Recorded, row: BetRow, before: Standing) -> None:
         """Raises Contradiction unless this is what is true of the bet until now."""

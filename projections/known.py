@@ -60,8 +60,8 @@ _STAFF = STAFF.where("table_id = ANY (%s) AND to_position IS NULL")
 
 def known(cursor: Cursor, events: Sequence[Recorded]) -> Known:
     """The rows that the events name. What they open or place themselves is not asked for: the tables' keys allow it but once."""
+    rounds = {recorded.stream for recorded in events}
     opened = {recorded.stream for recorded in events if type(recorded.body) is RoundOpened}
-    rounds: set[UUID] = set()
     bets: dict[BetKey, None] = {}
     carried: set[UUID] = set()
     holds: set[UUID] = set()
@@ -69,22 +69,23 @@ def known(cursor: Cursor, events: Sequence[Recorded]) -> Known:
     tables: set[str] = set()
     for recorded in events:
         body, stream = recorded.body, recorded.stream
-        if isinstance(body, StaffSignedOn | StaffSignedOff):
-            tables.add(body.table)
-            continue
-        rounds.add(stream)
         kind = type(body)
-        if isinstance(body, BetsCarried):
-            rounds.add(body.from_round)
-            if body.from_round not in opened:
-                bets.update(dict.fromkeys((body.from_round, each.bet) for each in body.bets))
-        elif isinstance(body, RoundReleased):
-            holds.add(body.hold)
-        if stream not in opened:
-            if kind in _NAMED:
-                bets.update(dict.fromkeys((stream, bet) for bet in _NAMED[kind](body)))
-            if isinstance(body, RoundVoided | RoundSettled) and body.successor is not None:
-                carried.add(stream)
+        if kind in _NAMED and stream not in opened:
+            bets.update(dict.fromkeys((stream, bet) for bet in _NAMED[kind](body)))
+        if kind not in _ASKING:
+            continue
+        match body:
+            case BetsCarried():
+                rounds.add(body.from_round)
+                if body.from_round not in opened:
+                    bets.update(dict.fromkeys((body.from_round, each.bet) for each in body.bets))
+            case RoundVoided() | RoundSettled():
+                if body.successor is not None and stream not in opened:
+                    carried.add(stream)
+            case RoundReleased():
+                holds.add(body.hold)
+            case StaffSignedOn() | StaffSignedOff():
+                tables.add(body.table)
         if kind in _BY_CORRECTION and (correction := _BY_CORRECTION[kind](body)) is not None:
             corrections.add(correction)
     return Known(
@@ -143,3 +144,6 @@ _BY_CORRECTION: dict[type[Event], Callable[[Any], UUID | None]] = dict.fromkeys(
     attrgetter("correction"),
 )
 """Event → the correction that it decides, or by which it came about."""
+
+_ASKING = {BetsCarried, RoundVoided, RoundSettled, RoundReleased, StaffSignedOn, StaffSignedOff, *_BY_CORRECTION}
+"""Events that ask for more than their round and bets."""

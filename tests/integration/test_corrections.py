@@ -24,7 +24,15 @@ from ledger.events import (
 from ledger.reports import ApproveCorrection, DeclineCorrection, ProposeCorrection, Report
 from ledger.round import Status
 from ledger.store import log
+from tests.integration.reading_back import verify_read_back
 from tests.support import Terminal, accepted, codes, house, post_in_turn
+
+
+@pytest.fixture(autouse=True)
+def read_back(dsn: str) -> Iterator[None]:
+    """Whatever was played in a test comes out of the read side as it should."""
+    yield
+    verify_read_back(dsn)
 
 
 @pytest.fixture

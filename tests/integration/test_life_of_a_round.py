@@ -45,12 +45,20 @@ from ledger.reports import (
 from ledger.round import Round, Status
 from ledger.round.state import RoundState
 from ledger.store import log
+from tests.integration.reading_back import verify_read_back
 from tests.support import DEMO, Terminal, accepted, codes, post_in_turn
 
 CRAPS = Table(id="X01", pit="B", game="craps", currency="MOP", payable_unit="0.01")
 HOUSE = msgspec.structs.replace(
     DEMO, tables=(*DEMO.tables, CRAPS), choices=(*DEMO.choices, Choice(regulation="53/2010", unverified_bets=True))
 )
+
+
+@pytest.fixture(autouse=True)
+def read_back(dsn: str) -> Iterator[None]:
+    """Whatever was played in a test comes out of the read side as it should."""
+    yield
+    verify_read_back(dsn)
 
 
 @pytest.fixture
