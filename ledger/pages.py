@@ -257,7 +257,7 @@ PAGES: dict[str, str] = {
         "Nothing was stored. `roundledger tokens list` shows the tokens, `roundledger tokens issue PERSON` makes one."
     ),
     "LGR-0803": (
-        "The request is not signed, as RFC 9421 has it, with a terminal's live key: over @method, @authority, @path and @query (or "
+        "The request is not signed (RFC 9421) with a terminal's live key: over @method, @authority, @path and @query (or "
         "@target-uri), Content-Digest and Content-Type where there is a body, and Authorization where there is one; created "
         "within five minutes of this service's clock, which the header Date tells; and each signature once. Which of these it "
         "is, the answer does not say, but the operator's log does. Nothing was stored: keep the events and send them again, "

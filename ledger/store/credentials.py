@@ -155,12 +155,6 @@ def end_key(conn: Connection, id: str, *, at: datetime | None = None) -> Key:
     return found
 
 
-def has_live_key(conn: Connection) -> bool:
-    """Whether any terminal could sign now."""
-    now = datetime.now(UTC)
-    return any(key.state(now) == "live" for key in keys(conn))
-
-
 # Tokens.
 
 
