@@ -34,7 +34,7 @@ _algorithm = click.Choice(["ed25519", "hmac-sha256"])
 
 @click.group()
 def keys() -> None:
-    """The keys by which terminals sign.
+    """The keys by which terminals sign what they post.
 
     A terminal has at most two live keys, so that it can change from one to the other without losing a request.
     """
@@ -62,7 +62,10 @@ def keys() -> None:
 def issue(
     terminal: str, algorithm: Algorithm, public_key: str | None, not_before: datetime | None, days: int, form: Form
 ) -> None:
-    """Issue a key to a TERMINAL of the property in force, and show its secret once."""
+    """Issue a key to a TERMINAL; its secret is shown once.
+
+    The terminal is one of the property in force. With --public-key there is no secret to show: the terminal has it.
+    """
     if public_key is not None and algorithm != "ed25519":
         raise click.UsageError("--public-key is of ed25519", click.get_current_context())
     begins = None if not_before is None else not_before.replace(tzinfo=UTC)
@@ -85,7 +88,7 @@ def issue(
 @overlap(24)
 @output_options
 def rotate(terminal: str, algorithm: Algorithm | None, public_key: str | None, days: int, overlap: int, form: Form) -> None:
-    """Issue a second key to a TERMINAL, and have its first one end soon.
+    """Issue a second key to a TERMINAL; the first one ends soon.
 
     Until then both are taken: give the terminal the new key, see that it signs with it, and nothing is lost.
     """
@@ -115,7 +118,10 @@ def rotate(terminal: str, algorithm: Algorithm | None, public_key: str | None, d
 @click.argument("key")
 @output_options
 def revoke(key: str, form: Form) -> None:
-    """Revoke a KEY, at once and for good: a running service refuses it within a second."""
+    """Revoke a KEY, at once and for good.
+
+    A running service refuses it within a second.
+    """
     from ledger.store import credentials
 
     with connected() as conn:
@@ -128,7 +134,10 @@ def revoke(key: str, form: Form) -> None:
 @click.argument("terminal", required=False)
 @output_options
 def list_(terminal: str | None, form: Form) -> None:
-    """List the keys that were ever issued, or those of one TERMINAL. Secrets are not shown."""
+    """List the keys that were ever issued, or a TERMINAL's.
+
+    Secrets are not shown.
+    """
     from ledger.store import credentials
 
     with connected() as conn:

@@ -31,7 +31,7 @@ _COLUMNS = (
 
 @click.group()
 def tokens() -> None:
-    """The bearer tokens by which people prove who they are.
+    """The bearer tokens of people.
 
     Each person has their own: what is done with a token is on record as theirs. Roles are given by the property's configuration.
     """
@@ -42,7 +42,10 @@ def tokens() -> None:
 @lasts(90)
 @output_options
 def issue(person: str, days: int, form: Form) -> None:
-    """Issue a token to a PERSON of the property in force, and show it once."""
+    """Issue a token to a PERSON; it is shown once.
+
+    The person is one of the property in force.
+    """
     with connected() as conn:
         made = _issued(conn, person, timedelta(days=days))
     show_once(made, form)
@@ -59,7 +62,10 @@ def issue(person: str, days: int, form: Form) -> None:
 @overlap(1)
 @output_options
 def rotate(token: str, days: int, overlap: int, form: Form) -> None:
-    """Issue another token to the owner of TOKEN (its id, not its text), and have the old one end soon."""
+    """Issue another token to whose TOKEN it is; the old one ends soon.
+
+    A token is spoken of by its id, not by its text.
+    """
     from ledger.store import credentials
 
     with connected() as conn:
@@ -73,7 +79,10 @@ def rotate(token: str, days: int, overlap: int, form: Form) -> None:
 @click.argument("token")
 @output_options
 def revoke(token: str, form: Form) -> None:
-    """Revoke a TOKEN (its id, not its text), at once and for good: a running service refuses it within a second."""
+    """Revoke a TOKEN, at once and for good.
+
+    A token is spoken of by its id, not by its text. A running service refuses it within a second.
+    """
     from ledger import houses
     from ledger.store import credentials
 
@@ -88,7 +97,10 @@ def revoke(token: str, form: Form) -> None:
 @click.argument("person", required=False)
 @output_options
 def list_(person: str | None, form: Form) -> None:
-    """List the tokens that were ever issued, or those of one PERSON, by their last four characters."""
+    """List the tokens that were ever issued, or a PERSON's.
+
+    Of each its last four characters are shown.
+    """
     from ledger import houses
     from ledger.store import credentials
 

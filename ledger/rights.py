@@ -48,7 +48,8 @@ _THE_TABLE: tuple[Who, ...] = ("terminal",)
 _A_SUPERVISOR: tuple[Who, ...] = ("supervisor",)
 _THE_STAFF: tuple[Who, ...] = ("terminal", "dealer", "supervisor")
 _THE_OFFICE: tuple[Who, ...] = ("supervisor", "auditor", "admin")
-_ANYBODY: tuple[Who, ...] = ("terminal", *get_args(Role))
+EVERYBODY: tuple[Who, ...] = ("terminal", *get_args(Role))
+"""All there are."""
 
 ACTS: Mapping[type[Data], tuple[Who, ...]] = {
     OpenRound: _THE_TABLE,
@@ -75,12 +76,13 @@ ACTS: Mapping[type[Data], tuple[Who, ...]] = {
 """What is reported → who may report it. An auditor is nowhere in it."""
 
 READS: Mapping[str, tuple[Who, ...]] = {
-    "/v1/rounds/": ("terminal", *get_args(Role)),  # a terminal those of its own table
+    "/v1/rounds/": EVERYBODY,  # a terminal those of its own table
     "/v1/terminals/": ("terminal", *_THE_OFFICE),  # a terminal what was received of itself
     "/v1/balances": _THE_OFFICE,
     "/v1/reports/": _THE_OFFICE,
-    "/time": _ANYBODY,
-    "/openapi.json": _ANYBODY,
+    "/v1/time": EVERYBODY,
+    "/time": EVERYBODY,
+    "/openapi.json": EVERYBODY,
 }
 """Beginning of a path → who may read it. What is not listed, auditors and admins may."""
 

@@ -28,7 +28,7 @@ from ledger.store.credentials import Key, Token
 AGE_SECONDS = 1.0
 """How old what is known may be."""
 _MISS_SECONDS = 0.1
-"""How old it may be where a key or token is not found in it: it may just have been issued."""
+"""How long after one look there may be another for a key or token that was not found: it may just have been issued."""
 
 
 class Register(NamedTuple):
@@ -42,15 +42,12 @@ class Register(NamedTuple):
 class Known:
     """A register, laid out for looking up."""
 
-    def __init__(self, register: Register) -> None:
+    def __init__(self, register: Register, at: float) -> None:
+        """`at`: when it began to be read, by the monotonic clock."""
         self.keys = {key.id: key for key in register.keys}
         self.tokens = {token.hash: token for token in register.tokens}
         self.properties = register.properties
-        self.at = time.monotonic()
-
-    def older_than(self, seconds: float) -> bool:
-        """Whether it was read longer ago than that."""
-        return time.monotonic() - self.at > seconds
+        self.at = at
 
 
 class Access:
@@ -70,26 +67,25 @@ class Access:
         self.window = window
         self.replays = Replays(window)
         self._load = load
-        self._known = Known(Register())
-        self._known.at = float("-inf")
+        self._known = Known(Register(), float("-inf"))
 
     async def known(self, found: Callable[[Known], bool] = lambda _: True) -> Known:
         """What is known, and where `found` says that something is missing in it, looked up anew."""
-        if self._known.older_than(AGE_SECONDS):
-            await self._read(AGE_SECONDS)
-        if not found(self._known):
+        asked = time.monotonic()
+        if asked - self._known.at > AGE_SECONDS:
+            await self._read(asked)
+        if not found(self._known) and self._known.at < asked:
             # Whoever guesses waits for others who guess: so many looks a second, however many ask.
-            await asyncio.sleep(max(0.0, self._known.at + _MISS_SECONDS - time.monotonic()))
-            await self._read(_MISS_SECONDS)
+            await asyncio.sleep(max(0.0, self._known.at + _MISS_SECONDS - asked))
+            await self._read(asked)
         return self._known
 
-    async def _read(self, age: float) -> None:
+    async def _read(self, asked: float) -> None:
+        """Reads the database, unless somebody has since it was asked for."""
         async with self._turn:
-            if self._known.older_than(age):
+            if self._known.at < asked:
                 began = time.monotonic()
-                known = Known(await anyio.to_thread.run_sync(self._load, limiter=self._limiter))
-                known.at = began
-                self._known = known
+                self._known = Known(await anyio.to_thread.run_sync(self._load, limiter=self._limiter), began)
 
     @cached_property
     def _turn(self) -> asyncio.Lock:

@@ -116,11 +116,12 @@ def issue_key(
         expires=begins + lasts,
     )
     try:
-        conn.execute(
-            "INSERT INTO ledger.keys (id, terminal, algorithm, material, issued_at, not_before, expires) "
-            "VALUES (%s, %s, %s, %s, %s, %s, %s)",
-            (key.id, key.terminal, key.algorithm, key.material, key.issued_at, key.not_before, key.expires),
-        )
+        with conn.transaction():
+            conn.execute(
+                "INSERT INTO ledger.keys (id, terminal, algorithm, material, issued_at, not_before, expires) "
+                "VALUES (%s, %s, %s, %s, %s, %s, %s)",
+                (key.id, key.terminal, key.algorithm, key.material, key.issued_at, key.not_before, key.expires),
+            )
     except psycopg.errors.CheckViolation as error:
         if error.diag.constraint_name != "keys_two_live":
             raise
