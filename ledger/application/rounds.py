@@ -199,8 +199,8 @@ class Rounds(Application[UUID]):
                 reason = self._memory.sequences.fork(report)
             reason = perhaps_early(report, reason, line)
             decided[n] = rejected(report, reason)
-            if reason.meaning.retryable or reason.meaning.status in (401, 403):
-                continue  # whoever was not let in has used no id up
+            if reason.meaning.retryable:
+                continue
             if reason.meaning.status >= 500:
                 # The ledger's own fault (a log that cannot be read) is no verdict: once it is mended, the report may be right.
                 _log.error("event %s cannot be decided: %s: %s", report.event_id, reason, reason.value)
