@@ -11,7 +11,6 @@ from uuid import UUID, uuid4
 import httpx
 import psycopg
 
-from ledger.reports import table_stream
 from ledger.signatures import Algorithm, SigningKey, new_secret, sign
 from ledger.store import credentials
 
@@ -76,7 +75,7 @@ class Asker:
 
     def event(self, kind: str, round: UUID, data: dict[str, Any] | None = None, **attributes: Any) -> dict[str, Any]:
         said = TYPES[kind] if data is None else data
-        subject = table_stream(said["table"]) if kind.startswith("StaffSigned") else round
+        subject = said["table"] if kind.startswith("StaffSigned") else round
         return {
             "specversion": "1.0",
             "id": str(uuid4()),
