@@ -37,6 +37,8 @@ COMMANDS = {
     "rules": "cli.rules:rules",
     "property": "cli.property:property_",
     "terminals": "cli.terminals:terminals",
+    "keys": "cli.keys:keys",
+    "tokens": "cli.tokens:tokens",
     "db": "cli.db:db",
     "doctor": "cli.doctor:doctor",
     "explain-error": "cli.errors:explain_error",

@@ -21,15 +21,30 @@ HOST, PORT = "127.0.0.1", 8044
     epilog=examples(
         "roundledger property example > house.toml; roundledger serve --property house.toml",
         "roundledger serve --port 0                        a free port; the address is printed",
+        "roundledger serve --host 0.0.0.0 --tls-cert door.pem --tls-key door.key     others sign, or bear a token",
         "curl http://127.0.0.1:8044/healthz",
     )
 )
 @click.option("--host", default=HOST, show_default=True, help="Address to listen on.")
 @click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes a free one.")
 @click.option("--property", "file", type=FILE, help="Apply this configuration first.")
-@click.option("--beyond-loopback", is_flag=True, help="Let others than this machine in; requests carry no keys yet.")
+@click.option(
+    "--require-auth",
+    is_flag=True,
+    help="Terminals sign and people bear tokens on this machine too. On any other address they do anyway.",
+)
+@click.option("--tls-cert", type=FILE, help="Speak HTTPS with this certificate and its chain (PEM).")
+@click.option("--tls-key", type=FILE, help="The certificate's private key (PEM, no password).")
 @click.option("--while-stdin", is_flag=True, hidden=True, help="Stop when stdin ends.")
-def serve(host: str, port: int, file: Path | None, beyond_loopback: bool, while_stdin: bool) -> None:
+def serve(
+    host: str,
+    port: int,
+    file: Path | None,
+    require_auth: bool,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    while_stdin: bool,
+) -> None:
     """Take events from terminals over HTTP, until interrupted.
 
     What they post is decided and stored, and the projections are kept up to date. The address is printed on stdout when requests
@@ -38,13 +53,17 @@ def serve(host: str, port: int, file: Path | None, beyond_loopback: bool, while_
     from cli.property import apply_property, read_property
     from ledger import logs
     from ledger.api.serve import opened
+    from ledger.api.server import Tls
 
+    if (tls_cert is None) != (tls_key is None):
+        raise click.UsageError("--tls-cert and --tls-key go together", click.get_current_context())
+    tls = None if tls_cert is None or tls_key is None else Tls(tls_cert, tls_key)
     log = logs.begin()
     config = read_property(file) if file is not None else None
     with database() as dsn:
         if config is not None and apply_property(dsn, config):
             say(f"property {config.id}: applied")
-        with opened(dsn, host=host, port=port, beyond_loopback=beyond_loopback) as server:
+        with opened(dsn, host=host, port=port, require_auth=require_auth, tls=tls) as server:
             if while_stdin:
                 threading.Thread(target=_stop_with_stdin, args=(server.stop,), daemon=True).start()
             server.run(click.echo)

@@ -140,8 +140,13 @@ CODES: dict[str, Code] = {
     "LGR-0710": Code("Not a bet with its amount", 422),
     "LGR-0711": Code("The address cannot be listened on", 500),
     "LGR-0712": Code("The service has no keys yet, so it stays on this machine", 500),
+    "LGR-0713": Code("The TLS certificate cannot be used", 500),
     # 08: who may do what
     "LGR-0801": Code("This takes a person who has proved who it is", 401, retryable=True),
+    "LGR-0802": Code("No valid token", 401),
+    "LGR-0803": Code("No valid signature", 401),
+    "LGR-0804": Code("Not allowed to who asks", 403, retryable=True),
+    "LGR-0805": Code("The key or token cannot be issued or ended", 409),
 }
 """Every code with its meaning."""
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import UTC, date, datetime, timedelta
 from itertools import count
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 from uuid import UUID, uuid5
 
+import msgspec
+import psycopg
 from eventsourcing.persistence import EventStore, IntegrityError
 
 from ledger import property as property_
@@ -98,6 +100,11 @@ class Houses:
             self.read()
             return True
         raise Refusal("LGR-0503", "others keep changing the configuration", help="try again")
+
+    def property_of(self, table: str) -> Property | None:
+        """The property to which a table belongs, as last read."""
+        house = self._houses.get(table)
+        return None if house is None else house.property
 
     def house(self, table: str, game: str) -> House:
         """The table's house. Raises Refusal (06) where the table is unknown or deals another game."""
@@ -217,6 +224,18 @@ class Houses:
             if event is not None and isinstance(event.body, DocumentRecorded) and event.body.sha256 == sha256:
                 return stream, event.body
         raise AssertionError("count() has no end")
+
+
+def in_force(conn: psycopg.Connection[Any]) -> list[Property]:
+    """The properties in force as the log has them now, by id; for whoever asks without the application."""
+    found: dict[str, Property] = {}
+    rows = conn.execute(
+        "SELECT state FROM ledger.events WHERE originator_id = %s ORDER BY originator_version", (_PROPERTIES,)
+    ).fetchall()
+    for (state,) in rows:
+        config = property_.from_content(msgspec.json.decode(state, type=DocumentRecorded).content)
+        found[config.id] = config
+    return [found[key] for key in sorted(found)]
 
 
 def _document(kind: str, name: str, sha256: str, content: str) -> DocumentRecorded:

@@ -238,13 +238,39 @@ PAGES: dict[str, str] = {
     "LGR-0711": (
         "The service could not listen on this host and port, mostly because another process does. Choose another --port."
     ),
+    "LGR-0712": (
+        "Beyond this machine's loopback address every request has to be signed or to bear a token, and no terminal has a live "
+        "key. Issue the first with `roundledger keys issue TERMINAL`, then start the service again."
+    ),
+    "LGR-0713": (
+        "A certificate and its private key are two files in PEM form that belong together; the key is not encrypted. The detail "
+        "says what is wrong with them."
+    ),
     "LGR-0801": (
         "Some reports are decisions of a person: a bet declared void, chips that came too late, a hold and its release, a "
-        "correction and its approval. They count only with proof of who decided; a name that somebody typed is none."
+        "correction and its approval. They count only with proof of who decided, and a name that somebody typed is none: the "
+        "request bears the person's token, `Authorization: Bearer rlt_...`. Nothing was stored; the same event may be sent "
+        "again with the token."
     ),
-    "LGR-0712": (
-        "Requests are not signed yet, so the service listens on this machine's loopback address only. `roundledger serve "
-        "--beyond-loopback` lets others in."
+    "LGR-0802": (
+        "The request bears no token that is known, not expired and not revoked; which of these it is, the answer does not say. "
+        "Nothing was stored. `roundledger tokens list` shows the tokens, `roundledger tokens issue PERSON` makes one."
+    ),
+    "LGR-0803": (
+        "The request is not signed (RFC 9421) with a terminal's live key: over @method, @authority, @path and @query (or "
+        "@target-uri), Content-Digest and Content-Type where there is a body, and Authorization where there is one; created "
+        "within five minutes of this service's clock, which the header Date tells; and each signature once. Which of these it "
+        "is, the answer does not say, but the operator's log does. Nothing was stored: keep the events and send them again, "
+        "signed anew."
+    ),
+    "LGR-0804": (
+        "Who asks is known, and may not do this; the detail names who may. A terminal acts for its own table alone. Nothing was "
+        "stored, and the event's id is not used up: once the property's configuration allows it, the same event may be sent "
+        "again."
+    ),
+    "LGR-0805": (
+        "A terminal has at most two live keys, so that it can change from one to the other; a key or token that was revoked "
+        "stays revoked; and only terminals and people of the property's configuration get any. The detail says which it is."
     ),
 }
 """Code → what a person should know beyond its title."""

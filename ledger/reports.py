@@ -330,6 +330,17 @@ def table_stream(table: str) -> UUID:
     return uuid5(_TABLES, table)
 
 
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """Who sent a request, as far as that was proved."""
+
+    terminal: str | None = None
+    """The terminal by whose key it is signed."""
+    person: str | None = None
+    """The person whose token it bears."""
+    trusts_terminals: bool = False
+    """Whether a terminal that did not sign is believed: on a machine of one's own."""
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """One event as a terminal reported it, checked in its shape but not yet decided upon."""
 
@@ -349,9 +360,17 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The terminal's count of its own restarts, where it keeps one; its numbers begin anew with each."""
     by: str | None = None
     """The person who reported it, where one has proved to be the one."""
+    personal: bool = False
+    """Whether it is the person's own, from no terminal: `terminal` then holds the person's reference."""
+    caller: Caller | None = None
+    """Who sent it over HTTP; None where it was made within the program, which then has judged who may."""
     fingerprint: bytes
     """SHA-256 of the event's canonical form: the same for another key order or spacing, another for any other content."""
     body: Body
+
+    def from_caller(self, caller: Caller) -> Report:
+        """The report with who sent it; whoever has proved to be a person is the one who reported it."""
+        return msgspec.structs.replace(self, caller=caller, by=caller.person)
 
 
 class Received(msgspec.Struct, frozen=True, kw_only=True):

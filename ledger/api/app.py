@@ -27,7 +27,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ledger.api import intake, openapi, problems, views
+from ledger.api import auth, intake, openapi, problems, views
+from ledger.api.access import Access
 from ledger.api.strictjson import printable
 from ledger.api.views import Answer, Health, Item, Reader, Time
 from ledger.errors import Refusal
@@ -62,12 +63,14 @@ def create_app(
     *,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     writer: Writer | None = None,
+    access: Access | None = None,
     body_seconds: float = BODY_SECONDS,
     drain_seconds: float = 30.0,
 ) -> Starlette:
     """The application for an ASGI server. Its lifespan starts the writer and, at the end, writes what still waits.
 
-    `now` is the service's clock; `writer` replaces the writer of default size; `drain_seconds` bounds the end.
+    `now` is the service's clock; `writer` replaces the writer of default size; `access` says who may come in: without it
+    everybody may, and nobody is known; `drain_seconds` bounds the end.
     """
     door = _Door(reader, writer or Writer(rounds.post), now, body_seconds)
 
@@ -102,6 +105,8 @@ def create_app(
         },
     )
     app.router.redirect_slashes = False
+    if access is not None:
+        app.add_middleware(auth.Guard, access)
     app.add_middleware(_Faults)
     return app
 
@@ -119,15 +124,22 @@ class _Door:
         _parameters(request)
         media_type = intake.check_media_type(request.headers.get("content-type"), request.headers.get("content-encoding"))
         raw = await self._body(request)
-        items, single = intake.read(raw, media_type, self._now())
+        sender = auth.admitted(request)
+        sender.verify_body(raw)
+        read, single = intake.read(raw, media_type, self._now())
+        items = [sender.vouch(item) if isinstance(item, Report) else item for item in read]
         reports = [item for item in items if isinstance(item, Report)]
         # What was taken is written even if this request ends here: the future cannot be cancelled.
         written = await asyncio.wrap_future(self.writer.submit(reports)) if reports else []
         decided = iter(written)
         verdicts = [item if isinstance(item, Verdict) else next(decided) for item in items]
+        for verdict in verdicts:
+            if verdict.refusal is not None and verdict.refusal.meaning.status in (401, 403):
+                auth.log_refused(request.scope, verdict.refusal, auth.name_of(sender.caller))
         sequences = _sequences(verdicts)
         if single and verdicts[0].refusal is not None:
-            return problems.response(verdicts[0].refusal, verdicts[0].event_id, sequences=sequences)
+            headers = auth.challenge(verdicts[0].refusal)
+            return problems.response(verdicts[0].refusal, verdicts[0].event_id, headers, sequences=sequences)
         return _json(Answer(items=tuple(_answer(verdict) for verdict in verdicts), sequences=sequences))
 
     async def _body(self, request: Request) -> bytes:
@@ -173,11 +185,13 @@ class _Door:
                 value=text,
                 help="it may not have been opened yet",
             )
+        auth.admitted(request).verify_reads_table(found.table)
         return _json(found)
 
     async def get_terminal(self, request: Request) -> Response:
         _parameters(request)
         terminal = request.path_params["id"]
+        auth.admitted(request).verify_reads_terminal(terminal)
         found = await self._read(lambda: self._reader.terminal(terminal)) if terminal.isprintable() else None
         if found is None:
             raise Refusal("LGR-0305", "no terminal of this id has numbered an event", field="id", value=printable(terminal))
@@ -315,11 +329,13 @@ def _date(parameters: dict[str, str], name: str) -> date | None:
 # Starlette calls these with the request and the exception that the key of its table names.
 
 
-async def _refused(_: Request, refusal: Exception) -> Response:
+async def _refused(request: Request, refusal: Exception) -> Response:
     assert isinstance(refusal, Refusal)
+    if refusal.meaning.status in (401, 403):
+        auth.log_refused(request.scope, refusal, auth.name_of(auth.admitted(request).caller))
     # The rest of a body that was not read would be taken for the next request.
-    unread = {"Connection": "close"} if refusal.code in ("LGR-0102", "LGR-0113") else None
-    return problems.response(refusal, headers=unread)
+    unread = {"Connection": "close"} if refusal.code in ("LGR-0102", "LGR-0113") else {}
+    return problems.response(refusal, headers={**auth.challenge(refusal), **unread})
 
 
 async def _no_route(request: Request, error: Exception) -> Response:

@@ -11,26 +11,29 @@ EVENT = (
     *("LGR-0503", "LGR-0504", "LGR-0521"),
     *("LGR-0601", "LGR-0602", "LGR-0603"),
     *("LGR-0605", "LGR-0606", "LGR-0607", "LGR-0608"),
-    "LGR-0801",
+    *("LGR-0801", "LGR-0804"),
 )
 """Of one event: the answer where it was posted alone, else its item's problem."""
 
 _FAULT = "LGR-0509"
-_READ = ("LGR-0108", "LGR-0501", _FAULT)
+_GUARD = ("LGR-0802", "LGR-0803", "LGR-0804", "LGR-0501")
+_OPEN = ("LGR-0108", "LGR-0501", _FAULT)
+_READ = (*_OPEN, *_GUARD)
 
 OPERATIONS: dict[str, tuple[str, ...]] = {
     "postEvents": (
         *("LGR-0101", "LGR-0102", "LGR-0109", "LGR-0110", "LGR-0113"),
         *EVENT,
-        *("LGR-0501", "LGR-0505", _FAULT),
+        *("LGR-0505", _FAULT),
+        *_GUARD,
     ),
     "getRound": (*_READ, "LGR-0202", "LGR-0504"),
     "getBalances": (*_READ, "LGR-0518"),
     "getTableReports": (*_READ, "LGR-0518"),
-    "getHealth": _READ,
+    "getHealth": _OPEN,
     "getTerminal": (*_READ, "LGR-0305"),
-    "getTerminalTime": ("LGR-0108", _FAULT),
-    "getTime": ("LGR-0108", _FAULT),
+    "getTerminalTime": ("LGR-0108", *_GUARD, _FAULT),
+    "getTime": ("LGR-0108", *_GUARD, _FAULT),
 }
 """`operationId` → codes. Any path answers LGR-0112 to a method that is not its own, and any other path LGR-0111."""
 

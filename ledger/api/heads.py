@@ -19,6 +19,8 @@ HEAD_SECONDS = 15.0
 """How long a connection may take from its beginning, or from the first byte of a later request, to the end of the head."""
 HEAD_BYTES = 1 << 16
 """Bytes of a request that are no body; what one read of the socket brings comes on top."""
+GOODBYE_SECONDS = 1.0
+"""How long a connection that is closed at the service's end may take to agree to it."""
 _FRAMING = 8
 """Bytes of chunk framing that are granted for each byte of body: even chunks of one byte need only five."""
 
@@ -38,6 +40,12 @@ class BoundedHttp(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_came()
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        if self.transport.is_closing():
+            # By TLS an end is agreed on, and an idle client does not answer: it would hold up the service's own end.
+            self.loop.call_later(GOODBYE_SECONDS, self.transport.abort)
 
     def data_received(self, data: bytes) -> None:
         self._began = False

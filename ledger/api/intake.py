@@ -40,7 +40,7 @@ _ABOUT_TABLES = frozenset(topic for topic, model in TYPES.items() if model in (S
 _TABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 _EXTENSION = re.compile(r"[a-z0-9]+")
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
-_SOURCE = re.compile(r"/terminals/([A-Za-z0-9][A-Za-z0-9._-]{0,63})")
+_SOURCE = re.compile(r"/(terminals|people)/([A-Za-z0-9][A-Za-z0-9._-]{0,63})")
 _DIGITS = re.compile(r"[0-9]{1,16}")
 _LARGEST_NUMBER = 2**53 - 1
 """It stands as a number in the log's payloads, and beyond this readers of JSON round (RFC 7493, 2.2)."""
@@ -134,7 +134,14 @@ def _report(item: object, received_at: datetime) -> Report:
     event_id = _uuid(item, "id", "is the event's own UUID, made by the terminal when it happened and kept for every retry")
     source = _SOURCE.fullmatch(_text(item, "source", "names the terminal"))
     if source is None:
-        raise _attribute(item, "source", "is /terminals/ and the terminal's id (ASCII letters, digits and . _ -, up to 64)")
+        raise _attribute(
+            item,
+            "source",
+            "is /terminals/ or /people/ and the id of the terminal or person (ASCII letters, digits and . _ -, up to 64)",
+        )
+    personal = source[1] == "people"
+    # What a fingerprint says of a terminal is as old as the log; a terminal's id has no slash.
+    named = f"people/{source[2]}" if personal else source[2]
     topic = _text(item, "type", "names what happened")
     if topic not in TYPES:
         near = get_close_matches(topic[:200], TYPES, 1)
@@ -150,13 +157,14 @@ def _report(item: object, received_at: datetime) -> Report:
     body: Body
     try:
         body = _body(item.get("data"), topic)
-        said = fingerprint(source[1], topic, stream, occurred_at, sequence, body, epoch)
+        said = fingerprint(named, topic, stream, occurred_at, sequence, body, epoch)
     except Refusal as refusal:
         body = Malformed(refusal=refusal)
-        said = fingerprint(source[1], topic, stream, occurred_at, sequence, canonical(item.get("data")), epoch)
+        said = fingerprint(named, topic, stream, occurred_at, sequence, canonical(item.get("data")), epoch)
     return Report(
         event_id=event_id,
-        terminal=source[1],
+        terminal=source[2],
+        personal=personal,
         type=topic,
         round=stream,
         occurred_at=occurred_at,

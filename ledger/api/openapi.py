@@ -76,7 +76,7 @@ def _event(topic: str, data: str) -> dict[str, Any]:
         "properties": {
             "specversion": {"const": "1.0"},
             "id": {**_UUID, "description": "The event's own id, made by the terminal when it happened and kept for every retry."},
-            "source": {"type": "string", "pattern": "^/terminals/[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},
+            "source": {"type": "string", "pattern": "^/(terminals|people)/[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},
             "type": {"const": topic},
             "subject": _TABLE if data in ("SignOn", "SignOff") else _ROUND,
             "time": {

@@ -11,11 +11,13 @@ from uuid import UUID
 import psycopg
 from psycopg_pool import ConnectionPool
 
+from ledger import houses
+from ledger.api.access import Register
 from ledger.api.views import Balances, TerminalView, sequence
 from ledger.errors import Refusal
 from ledger.sequences import Numbers
 from ledger.sequences import received as told_of
-from ledger.store import log, waits
+from ledger.store import credentials, log, waits
 from ledger.store.sequences import standings
 from projections import queries
 from projections.queries import ProjectionPosition, TableReport
@@ -50,6 +52,11 @@ class SqlReader:
 
     def __exit__(self, *_: object) -> None:
         self._pool.close()
+
+    def register(self) -> Register:
+        """Who may come in, as of now."""
+        with self._snapshot() as conn:
+            return Register(credentials.keys(conn), credentials.tokens(conn), houses.in_force(conn))
 
     def projections(self) -> list[ProjectionPosition]:
         with self._snapshot() as conn:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import NamedTuple
 
+from ledger.api.access import Access
 from ledger.api.app import create_app
 from ledger.api.reader import SqlReader
-from ledger.api.server import HOST, PORT, Server
+from ledger.api.server import HOST, PORT, Server, Tls, is_loopback
 from ledger.application import Rounds
+from ledger.errors import Refusal
 from ledger.reports import Report, Verdict
 from ledger.store.migrate import require_current
 from ledger.writer import Writer
@@ -29,25 +32,41 @@ class _Woken(NamedTuple):
 
 
 @contextmanager
-def opened(dsn: str, *, host: str = HOST, port: int = PORT, beyond_loopback: bool = False) -> Iterator[Server]:
+def opened(
+    dsn: str, *, host: str = HOST, port: int = PORT, require_auth: bool = False, tls: Tls | None = None
+) -> Iterator[Server]:
     """The service on the database at `dsn`, listening but not yet served: `run` it, in any thread, and `stop` it.
 
-    Refuses a schema that is not this program's (LGR-0502, never changed here), a database that cannot be reached (LGR-0501) and
-    what `Server` refuses.
+    With `require_auth`, and always on a host beyond this machine, requests have to be signed or to bear a token. Refuses a schema
+    that is not this program's (LGR-0502, never changed here), a database that cannot be reached (LGR-0501), a host beyond this
+    machine while no terminal has a live key (LGR-0712) and what `Server` refuses.
     """
     require_current(dsn)
+    beyond = not is_loopback(host, port)
     rounds = Rounds(dsn)
     try:
         runner = Runner(dsn)
         with SqlReader(dsn) as reader:
+            if beyond and not any(key.state(datetime.now(UTC)) == "live" for key in reader.register().keys):
+                raise _without_keys(host)
             writer = Writer(_Woken(rounds, runner).post, rest=rounds.rest)
-            app = create_app(rounds, reader, writer=writer)
-            server = Server(app, host=host, port=port, beyond_loopback=beyond_loopback)
+            app = create_app(rounds, reader, writer=writer, access=Access(reader.register, required=require_auth or beyond))
+            server = Server(app, host=host, port=port, tls=tls)
             # The projections end last. What they did not get to read, the next start reads.
             with server, runner:
                 yield server
     finally:
         rounds.close()
+
+
+def _without_keys(host: str) -> Refusal:
+    return Refusal(
+        "LGR-0712",
+        "beyond this machine requests have to be signed, and no terminal has a live key",
+        field="host",
+        value=host,
+        help=f"roundledger keys issue TERMINAL, then start again; or listen on {HOST}",
+    )
 
 
 def serve(
@@ -56,8 +75,9 @@ def serve(
     host: str = HOST,
     port: int = PORT,
     ready: Callable[[str], None] | None = None,
-    beyond_loopback: bool = False,
+    require_auth: bool = False,
+    tls: Tls | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT; `ready` is called with the URL once requests are answered. Refuses what `opened` refuses."""
-    with opened(dsn, host=host, port=port, beyond_loopback=beyond_loopback) as server:
+    with opened(dsn, host=host, port=port, require_auth=require_auth, tls=tls) as server:
         server.run(ready)

@@ -6,9 +6,11 @@ import ipaddress
 import logging
 import signal
 import socket
+import ssl
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -25,29 +27,41 @@ DRAIN_SECONDS = 20
 """How long requests in flight may take to end once the server was told to stop."""
 
 
+class Tls(NamedTuple):
+    """A certificate with its chain, and its private key: files in PEM form."""
+
+    certificate: Path
+    key: Path
+
+    def verify(self) -> None:
+        """Refuses files that cannot be read, are none or do not belong together (LGR-0713)."""
+        try:
+            # An encrypted key would ask for its password on the terminal, and a service has none.
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.certificate, self.key, password="")
+        except (OSError, ValueError) as error:
+            raise Refusal(
+                "LGR-0713",
+                f"the certificate and its key cannot be used: {getattr(error, 'strerror', None) or error}",
+                field="tls-cert, tls-key",
+                value=f"{self.certificate}, {self.key}",
+                help="two files in PEM form: the certificate with its chain, and its private key without a password",
+            ) from None
+
+
 class Server:
     """One server on one address, which it holds from its making to the end of its `with`.
 
     `run` serves; `stop`, SIGTERM or SIGINT end that.
     """
 
-    def __init__(self, app: ASGIApp, *, host: str = HOST, port: int = PORT, beyond_loopback: bool = False) -> None:
-        """Listens on `host` and `port`; port 0 takes a free one.
+    def __init__(self, app: ASGIApp, *, host: str = HOST, port: int = PORT, tls: Tls | None = None) -> None:
+        """Listens on `host` and `port`; port 0 takes a free one. With `tls` it speaks HTTPS and nothing else.
 
-        Refuses a host beyond this machine unless `beyond_loopback` is set (LGR-0712), an address that cannot be had (LGR-0711).
+        Refuses an address that cannot be had (LGR-0711) and a certificate that cannot be used (LGR-0713).
         """
         family, address = _address(host, port)
-        if not ipaddress.ip_address(address[0].partition("%")[0]).is_loopback:
-            if not beyond_loopback:
-                raise Refusal(
-                    "LGR-0712",
-                    "whoever reaches this address could post and read, for requests carry no keys yet",
-                    field="host",
-                    value=host,
-                    help=f"listen on {HOST} and put a proxy that checks who asks before it; or let everybody in with "
-                    "--beyond-loopback",
-                )
-            _log.warning("listening on %s: whoever reaches this address can post and read", host)
+        if tls is not None:
+            tls.verify()
         self._socket = _listen(family, address, host, port)
         config = uvicorn.Config(
             app,
@@ -58,10 +72,12 @@ class Server:
             server_header=False,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=DRAIN_SECONDS,
+            ssl_certfile=None if tls is None else tls.certificate,
+            ssl_keyfile=None if tls is None else tls.key,
         )
         self._server = _Uvicorn(config)
         shown = f"[{address[0]}]" if family == socket.AF_INET6 else address[0]
-        self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
+        self.url = f"{'http' if tls is None else 'https'}://{shown}:{self._socket.getsockname()[1]}"
         """Where it is reached, with the real port."""
 
     def __enter__(self) -> Self:
@@ -102,6 +118,12 @@ class _Uvicorn(uvicorn.Server):
         _log.info("told to stop by %s: nothing more is taken, what is under way is ended", signal.Signals(sig).name)
         self.force_exit = self.should_exit
         self.should_exit = True
+
+
+def is_loopback(host: str, port: int) -> bool:
+    """Whether only this machine reaches the address. Refuses one that cannot be had (LGR-0711)."""
+    _, address = _address(host, port)
+    return ipaddress.ip_address(address[0].partition("%")[0]).is_loopback
 
 
 def _address(host: str, port: int) -> tuple[socket.AddressFamily, tuple[Any, ...]]:

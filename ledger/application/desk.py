@@ -13,6 +13,7 @@ from uuid import UUID
 
 import msgspec
 
+from ledger import rights
 from ledger.application.group import Group
 from ledger.application.memory import Memory
 from ledger.errors import Refusal
@@ -60,8 +61,10 @@ class Desk:
         except Refusal as refusal:
             if refusal.code in ("LGR-0303", "LGR-0521") or isinstance(report.body, Malformed):
                 raise  # the table is another process's, and so is what there is to know of it; or nothing there is to know helps
-            # Memory may be behind the log where another process writes too. Ask, and decide again if it was.
-            if not self._catch_up(report, group):
+            # Memory may be behind the log where another process writes too. Ask, and decide again if it was. So it may be of who
+            # may do what, where another process has applied a configuration.
+            moved = refusal.code == "LGR-0804" and self._houses.read()
+            if not self._catch_up(report, group) and not moved:
                 raise
             return self._try(report, group)
 
@@ -70,9 +73,11 @@ class Desk:
         if isinstance(body, Malformed):
             raise body.refusal
         if isinstance(body, OpenRound | SignOn | SignOff):
+            self._verify_right(report, body.table)
             origin = _origin(report, self._houses.tolerance(body.table))
             return _ABOUT_TABLES[type(body)](self, report, body, origin, group)
         round_ = self._memory.round(report.round)
+        self._verify_right(report, round_.terms.table)
         # Nothing at the table depends on a round that has ended: its version alone decides between two who correct it. What a
         # terminal numbers is the table's all the same.
         alone = round_.status.ended and report.sequence is None and isinstance(body, _CORRECTIONS)
@@ -87,6 +92,9 @@ class Desk:
         begun = about_round(self, round_, rules, body, _origin(report, house.property.tolerance), group)
         events = round_.collect_events()
         return events if begun is None else events + begun.collect_events()
+
+    def _verify_right(self, report: Report, table: str) -> None:
+        rights.verify_act(report, table, self._houses.property_of(table))
 
     def _take(self, report: Report, table: str, group: Group) -> bool:
         """Makes sure that this process writes the table, and that the report's number is not another's.

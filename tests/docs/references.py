@@ -10,14 +10,14 @@ import inspect
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import psycopg
 
-from ledger import events
+from ledger import events, rights
 from ledger.errors import CODES
 from ledger.pages import page
 from ledger.reports import TYPES
@@ -138,6 +138,23 @@ def refusals_page() -> str:
     return _page(parts)
 
 
+def rights_page() -> str:
+    """Who may report and who may read what."""
+    who = rights.EVERYBODY
+    parts = ["# Who may do what\n", _HEAD, RIGHTS, "## What is reported\n"]
+    names = {model: topic for topic, model in TYPES.items()}
+    parts += _matrix("event", who, ((f"`{names[model]}`", may) for model, may in rights.ACTS.items()))
+    parts += ["## What is read\n", READS]
+    parts += _matrix("path begins with", who, ((f"`{path}`", may) for path, may in rights.READS.items()))
+    return _page(parts)
+
+
+def _matrix(what: str, who: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str]:
+    lines = [f"| {what} | {' | '.join(who)} |", "|---" * (len(who) + 1) + "|"]
+    lines += [f"| {name} | {' | '.join('yes' if each in may else '' for each in who)} |" for name, may in rows]
+    yield "\n".join(lines) + "\n"
+
+
 def tables_page(dsn: str) -> str:
     """What a migrated database says of itself."""
     parts = [
@@ -170,6 +187,22 @@ REFUSALS = """\
 Every error that a person or a terminal can cause has a code, which never changes its meaning. The door answers it as a problem of
 RFC 9457 with the HTTP status given here; the command line prints `error[CODE]` and exits with 2. `roundledger explain-error CODE`
 and `GET /problems/CODE` print the same text. *Worth sending again* means that the very same input may succeed later.
+"""
+
+RIGHTS = """\
+A terminal acts for its own table, by its signature; a person in a role, by token, at the tables of the property that gives the
+role. Both may be in one request: what a person does at a terminal bears the terminal's signature and the person's token. See
+[secure the door](../how-to/secure-the-door.md).
+
+Who is not let in gets `LGR-0801` (a person has to prove who they are), `LGR-0802` or `LGR-0803` (the token or signature does not
+hold) or `LGR-0804` (they may not do this); nothing is stored and no event id is used up. Beyond this matrix a correction takes
+two persons: nobody approves what is their own. A dealer signs on and off nobody but themselves. Admins apply the configuration
+and issue keys and tokens on the command line.
+"""
+
+READS = """\
+A terminal reads the rounds of its own table, and what was received of itself. What is not listed, auditors and admins may read;
+`/healthz`, `/readyz` and `/problems/` everybody. On a machine of one's own, without `--require-auth`, everybody reads everything.
 """
 
 TABLES = """\
@@ -228,6 +261,7 @@ def _page(parts: list[str]) -> str:
 
 def main() -> int:
     (PAGES / "events.md").write_text(events_page(), "utf-8")
+    (PAGES / "rights.md").write_text(rights_page(), "utf-8")
     (PAGES / "refusals.md").write_text(refusals_page(), "utf-8")
     with tempfile.TemporaryDirectory() as directory:
         Path(directory).chmod(0o711)  # as root the server is another user

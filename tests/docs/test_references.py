@@ -23,6 +23,10 @@ def test_the_page_of_refusals_is_what_the_code_says() -> None:
     assert page("refusals.md") == references.refusals_page(), AGAIN
 
 
+def test_the_page_of_rights_is_what_the_code_says() -> None:
+    assert page("rights.md") == references.rights_page(), AGAIN
+
+
 def test_every_code_has_words_of_its_own_and_no_words_are_left_over() -> None:
     assert set(PAGES) == set(CODES)
     assert {code[4:6] for code in CODES} <= set(references.GROUPS)

@@ -117,9 +117,9 @@ class Floor:
 
 
 @contextmanager
-def serving(dsn: str) -> Iterator[Server]:
+def serving(dsn: str, **options: Any) -> Iterator[Server]:
     """The service in a thread of this process."""
-    with opened(dsn, port=0) as server:
+    with opened(dsn, port=0, **options) as server:
         ready: Queue[str] = Queue()
         thread = threading.Thread(target=server.run, args=(ready.put,))
         thread.start()

@@ -15,7 +15,6 @@ import pytest
 from psycopg import sql
 
 from ledger.api.serve import opened
-from ledger.api.server import Server
 from ledger.errors import Refusal
 from tests.integration.api.conftest import Floor, serving
 from tests.integration.homes import eventually
@@ -314,15 +313,6 @@ def test_a_port_in_use_is_refused(floor: Floor, dsn: str) -> None:
         pass
     assert caught.value.code == "LGR-0711"
     assert caught.value.value == f"127.0.0.1:{port}"
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_without_keys_the_service_stays_on_this_machine(host: str) -> None:
-    async def nothing(*_: Any) -> None: ...
-
-    with pytest.raises(Refusal) as caught:
-        Server(nothing, host=host, port=0)
-    assert caught.value.code == "LGR-0712"
 
 
 def test_an_id_that_was_rejected_for_its_shape_stays_rejected(floor: Floor) -> None:

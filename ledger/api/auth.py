@@ -1,0 +1,216 @@
+"""Who asks, before anything else is done for them: terminals by signature (RFC 9421), people by bearer token (RFC 6750).
+
+The guard stands before all that the door serves, so that a new resource is closed until somebody opens it. Where nothing has to
+be proved (on a machine of one's own), what is offered as a proof has to hold all the same.
+
+A refusal is logged with the id of the key or the person as far as they are known, the code and the reason. The answer gives no
+reason; and neither log nor answer ever has a signature, a token or a secret in it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import psycopg
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ledger import rights
+from ledger.api import problems
+from ledger.api.access import Access
+from ledger.api.strictjson import printable
+from ledger.errors import Refusal
+from ledger.property import Property
+from ledger.reports import Caller, Report, Verdict
+from ledger.signatures import Message, Signed, Unverified, key_id, verify
+from ledger.store.credentials import person_of, token_hash
+from ledger.store.server import UNFIT
+
+_log = logging.getLogger(__name__)
+
+OPEN = re.compile(r"/healthz|/readyz|/problems/[^/]*")
+"""What anybody may read: whether the service is well, and what a refusal means."""
+POSTS = "/v1/events"
+"""Where whoever was let in may post: what they post is judged item by item."""
+
+_ADMITTED = "roundledger.admitted"
+_BEARER = re.compile(r"Bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE)
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_CHALLENGE = {
+    "WWW-Authenticate": 'Bearer realm="round-ledger"',
+    # RFC 9421, section 5.1: what a signature has to cover.
+    "Accept-Signature": 'roundledger=("@method" "@authority" "@path" "@query" "content-type" "content-digest");created',
+}
+
+
+class Admitted(NamedTuple):
+    """A request that was let in."""
+
+    caller: Caller | None
+    """None where the door has no guard."""
+    signed: Signed | None
+    properties: Sequence[Property]
+
+    def verify_body(self, body: bytes) -> None:
+        """Holds the body to the signature. Raises Refusal LGR-0803."""
+        if self.signed is not None:
+            try:
+                self.signed.verify_body(body)
+            except Unverified as reason:
+                raise _unsigned() from reason
+
+    def verify_reads_table(self, table: str) -> None:
+        """Raises Refusal LGR-0804 where the caller may not read the rounds of this table."""
+        if self.caller is not None:
+            rights.verify_reads_table(self.caller, table, self.properties)
+
+    def verify_reads_terminal(self, terminal: str) -> None:
+        """Raises Refusal LGR-0804 where the caller may not read what was received of this terminal."""
+        if self.caller is not None:
+            rights.verify_reads_terminal(self.caller, terminal)
+
+    def vouch(self, report: Report) -> Report | Verdict:
+        """The report with who sent it; or the verdict that it is not theirs, with which nothing is stored."""
+        caller = self.caller
+        if caller is None:
+            return report
+        report = report.from_caller(caller)
+        try:
+            rights.verify_source(report)
+        except Refusal as refusal:
+            return Verdict(event_id=report.event_id, status="rejected", round=report.round, refusal=refusal)
+        return report
+
+
+class Guard:
+    """ASGI: lets a request pass whose sender has proved who they are, as far as that is required."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or OPEN.fullmatch(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        try:
+            scope[_ADMITTED] = await self._admit(scope, headers)
+        except Refusal as refusal:
+            log_refused(scope, refusal, _named(headers))
+            # Nobody reads the body, and the rest of it would be taken for the next request.
+            unread = {} if scope["method"] in _READING else {"Connection": "close"}
+            await problems.response(refusal, headers={**challenge(refusal), **unread})(scope, receive, send)
+        except (psycopg.OperationalError, *UNFIT) as error:
+            _log.warning("the database did not say who may come in: %s", error)
+            away = Refusal("LGR-0501", "the database did not answer", help="ask again in a moment")
+            await problems.response(away, headers={"Connection": "close"})(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _admit(self, scope: Scope, headers: Headers) -> Admitted:
+        access = self._access
+        with_key = "signature" in headers or "signature-input" in headers
+        with_token = "authorization" in headers
+        if not with_key and not with_token:
+            if not access.required:
+                return Admitted(Caller(trusts_terminals=True), None, ())
+            if scope["method"] in _READING:
+                raise Refusal("LGR-0802", "the request bears no token", help="send Authorization: Bearer rlt_..., or sign it")
+            raise _unsigned() from Unverified("there is neither a signature nor a token")
+        signed, terminal = await self._signed(scope, headers) if with_key else (None, None)
+        person = await self._person(headers) if with_token else None
+        caller = Caller(terminal=terminal, person=person, trusts_terminals=not access.required)
+        properties = (await access.known()).properties
+        if access.required and (scope["method"], scope["path"]) != ("POST", POSTS):
+            rights.verify_read(caller, scope["path"], properties)
+        return Admitted(caller, signed, properties)
+
+    async def _signed(self, scope: Scope, headers: Headers) -> tuple[Signed, str]:
+        """The signature, and the terminal whose it is."""
+        try:
+            id = key_id(headers)
+            key = (await self._access.known(lambda known: id in known.keys)).keys.get(id)
+            now = self._access.now()
+            if key is None:
+                raise Unverified("the key is unknown")
+            if (state := key.state(now)) != "live":
+                raise Unverified(f"the key is {state}")
+            signed = verify(_message(scope, headers), key.verifying(), now=now, window=self._access.window)
+            if not self._access.replays.first(signed, now):
+                raise Unverified("the signature was used before")
+        except Unverified as reason:
+            raise _unsigned() from reason
+        return signed, key.terminal
+
+    async def _person(self, headers: Headers) -> str:
+        given = headers.getlist("authorization")
+        bearer = _BEARER.fullmatch(given[0]) if len(given) == 1 else None
+        if bearer is None:
+            raise Refusal("LGR-0802", "Authorization is read as one Bearer token", help="send Authorization: Bearer rlt_...")
+        sought = token_hash(bearer[1])
+        found = (await self._access.known(lambda known: sought in known.tokens)).tokens.get(sought)
+        return person_of(found, bearer[1], self._access.now())
+
+
+def admitted(request: Request) -> Admitted:
+    """Who was let in with this request."""
+    found: Admitted = request.scope.get(_ADMITTED, Admitted(None, None, ()))
+    return found
+
+
+def challenge(refusal: Refusal) -> Mapping[str, str]:
+    """The header fields that go with a refusal for want of a proof (RFC 9110, section 11.6.1)."""
+    return _CHALLENGE if refusal.meaning.status == 401 else {}
+
+
+def log_refused(scope: Scope, refusal: Refusal, who: str) -> None:
+    """One line for the operator: what was refused to whom, and why."""
+    # No warning: those are counted together where they come often, and each of these is to be found.
+    _log.info(
+        "%s to %s: %s %s from %s: %s",
+        refusal.code,
+        who,
+        scope["method"],
+        printable(scope["path"][:200]),
+        (scope.get("client") or ("nowhere",))[0],
+        refusal.__cause__ if isinstance(refusal.__cause__, Unverified) else refusal.detail,
+    )
+
+
+def name_of(caller: Caller | None) -> str:
+    """A caller as the log names them."""
+    if caller is None:
+        return "nobody"
+    return " with ".join(filter(None, (caller.terminal and f"terminal {caller.terminal}", caller.person))) or "nobody"
+
+
+def _named(headers: Headers) -> str:
+    """Whom a request that was not let in names: an id is no secret, and no proof."""
+    try:
+        return f"key {printable(key_id(headers)[:100])}"
+    except Unverified:
+        return "nobody"
+
+
+def _message(scope: Scope, headers: Headers) -> Message:
+    """The request as its sender signed it: by the path as it was sent, and the Host that it was sent to."""
+    hosts = headers.getlist("host")
+    if len(hosts) != 1:
+        raise Unverified("there is not one Host")
+    path = scope.get("raw_path", b"").decode("latin-1")
+    query = scope["query_string"].decode("latin-1")
+    return Message(scope["method"], f"{scope['scheme']}://{hosts[0]}{path}" + (f"?{query}" if query else ""), headers)
+
+
+def _unsigned() -> Refusal:
+    """To be raised from the reason, which only the log says."""
+    return Refusal(
+        "LGR-0803",
+        "the request does not bear a signature that holds",
+        help="sign it anew with a live key and send it again; nothing was stored. The operator's log says what it lacks",
+    )

@@ -1,0 +1,204 @@
+"""Who may do what: one matrix of what is reported, one of what is read.
+
+A terminal acts for its own table, which the property's configuration in force says. A person acts by the roles which that
+configuration gives: those of the property to which the table belongs. Four eyes are no right but a rule of the round: who may
+approve may still not approve what is their own.
+
+What is refused here uses no event id up: whoever was not let in has not said anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal, get_args
+
+from ledger.errors import Refusal
+from ledger.property import Property, Role
+from ledger.reports import (
+    ApproveCorrection,
+    Body,
+    Caller,
+    ChangeBet,
+    ChangeShooter,
+    CloseBetting,
+    Data,
+    DeclineCorrection,
+    HoldRound,
+    OpenRound,
+    PlaceBet,
+    ProposeCorrection,
+    RecordLateBet,
+    RecordOutcome,
+    RecordThrow,
+    ReleaseRound,
+    ReopenBetting,
+    Report,
+    RestoreChips,
+    SignOff,
+    SignOn,
+    VoidBet,
+    VoidRound,
+    WithdrawBet,
+)
+
+Who = Literal["terminal"] | Role
+"""A terminal (of the table that it is about), or a person in a role."""
+
+_THE_TABLE: tuple[Who, ...] = ("terminal",)
+_A_SUPERVISOR: tuple[Who, ...] = ("supervisor",)
+_THE_STAFF: tuple[Who, ...] = ("terminal", "dealer", "supervisor")
+_THE_OFFICE: tuple[Who, ...] = ("supervisor", "auditor", "admin")
+EVERYBODY: tuple[Who, ...] = ("terminal", *get_args(Role))
+"""All there are."""
+
+ACTS: Mapping[type[Data], tuple[Who, ...]] = {
+    OpenRound: _THE_TABLE,
+    PlaceBet: _THE_TABLE,
+    WithdrawBet: _THE_TABLE,
+    ChangeBet: _THE_TABLE,
+    CloseBetting: _THE_TABLE,
+    ReopenBetting: _THE_TABLE,
+    ChangeShooter: _THE_TABLE,
+    RecordOutcome: _THE_TABLE,
+    RecordThrow: _THE_TABLE,
+    VoidRound: _THE_TABLE,  # by a clause of the regulation; what the house returns by its own will is a correction
+    SignOn: _THE_STAFF,  # a dealer for nobody else
+    SignOff: _THE_STAFF,
+    VoidBet: _A_SUPERVISOR,
+    RecordLateBet: _A_SUPERVISOR,
+    RestoreChips: _A_SUPERVISOR,
+    HoldRound: _A_SUPERVISOR,
+    ReleaseRound: _A_SUPERVISOR,
+    ProposeCorrection: ("dealer", "supervisor", "admin"),
+    ApproveCorrection: ("supervisor", "admin"),
+    DeclineCorrection: ("supervisor", "admin"),
+}
+"""What is reported → who may report it. An auditor is nowhere in it."""
+
+READS: Mapping[str, tuple[Who, ...]] = {
+    "/v1/rounds/": EVERYBODY,  # a terminal those of its own table
+    "/v1/terminals/": ("terminal", *_THE_OFFICE),  # a terminal what was received of itself
+    "/v1/balances": _THE_OFFICE,
+    "/v1/reports/": _THE_OFFICE,
+    "/v1/time": EVERYBODY,
+    "/time": EVERYBODY,
+    "/openapi.json": EVERYBODY,
+}
+"""Beginning of a path → who may read it. What is not listed, auditors and admins may."""
+
+_UNLISTED: tuple[Who, ...] = ("auditor", "admin")
+
+
+def verify_source(report: Report) -> None:
+    """Whether a report says truly whose it is. Raises Refusal LGR-0801 or LGR-0804."""
+    caller = report.caller
+    if caller is None:
+        return
+    if report.personal:
+        if caller.person is None:
+            raise _nobody()
+        if caller.person != report.terminal:
+            raise _not_allowed(
+                f"the token is that of {caller.person}", f"/people/{report.terminal}", f"write the source /people/{caller.person}"
+            )
+    elif caller.terminal is None:
+        if not caller.trusts_terminals:
+            help = f"have the terminal sign the request; a person's own event has the source /people/{caller.person}"
+            raise _not_allowed("the request is not signed by this terminal", f"/terminals/{report.terminal}", help)
+    elif caller.terminal != report.terminal:
+        help = f"each terminal posts its own events: write the source /terminals/{caller.terminal}"
+        raise _not_allowed(f"the request is signed by terminal {caller.terminal}", f"/terminals/{report.terminal}", help)
+
+
+def verify_act(report: Report, table: str, house: Property | None) -> None:
+    """Whether whoever sent a report may do what it says at `table`, by the configuration of its property.
+
+    Raises Refusal LGR-0801 where it takes a person and none has proved who they are, LGR-0804 where it takes somebody else. A
+    report without a caller comes from within the program and was judged there.
+    """
+    caller = report.caller
+    if caller is None:
+        return
+    may = _may(report.body)
+    if not report.personal:
+        if caller.terminal is not None and caller.terminal not in terminals_of(table, house):
+            raise _not_allowed(
+                f"terminal {caller.terminal} is not one of table {table}",
+                f"/terminals/{caller.terminal}",
+                "a terminal acts for its own table; the property's configuration names the terminals of each",
+            )
+        if "terminal" in may:
+            return
+    if caller.person is None:
+        raise _nobody()
+    roles = roles_of(caller.person, () if house is None else (house,)).intersection(may)
+    if not roles:
+        raise _not_allowed(f"{caller.person} may not do this at table {table}", caller.person, _takes(may))
+    own = isinstance(report.body, SignOn | SignOff) and (report.body.person, report.body.role) == (caller.person, "dealer")
+    if roles == {"dealer"} and isinstance(report.body, SignOn | SignOff) and not own:
+        raise _not_allowed("a dealer signs on and off as dealer, and for nobody else", caller.person, "have a supervisor do it")
+
+
+def verify_read(caller: Caller, path: str, properties: Iterable[Property]) -> None:
+    """Whether a caller may read what is at `path`. Raises Refusal LGR-0804."""
+    may = next((who for start, who in READS.items() if path.startswith(start)), _UNLISTED)
+    if caller.terminal is not None and "terminal" in may:
+        return
+    if caller.person is not None and not roles_of(caller.person, properties).isdisjoint(may):
+        return
+    raise _not_allowed("this is not for who asks", caller.person or caller.terminal, _takes(may))
+
+
+def verify_reads_table(caller: Caller, table: str, properties: Iterable[Property]) -> None:
+    """Whether a caller who may read rounds may read those of `table`. Raises Refusal LGR-0804."""
+    properties = tuple(properties)
+    if caller.trusts_terminals or (caller.person is not None and roles_of(caller.person, properties)):
+        return
+    if not any(caller.terminal in terminals_of(table, house) for house in properties):
+        raise _not_allowed(f"terminal {caller.terminal} is not one of table {table}", caller.terminal, "it reads its own table")
+
+
+def verify_reads_terminal(caller: Caller, terminal: str) -> None:
+    """Whether a caller who may read of terminals may read of this one. Raises Refusal LGR-0804."""
+    if caller.person is None and not caller.trusts_terminals and caller.terminal != terminal:
+        raise _not_allowed(f"this is terminal {caller.terminal}", terminal, "it reads what was received of itself")
+
+
+def roles_of(person: str, properties: Iterable[Property]) -> frozenset[Role]:
+    """All roles that a person has in these properties."""
+    return frozenset(role for house in properties for each in house.people if each.id == person for role in each.roles)
+
+
+def terminals_of(table: str, house: Property | None) -> frozenset[str]:
+    """The terminals that act for a table."""
+    tables = () if house is None else house.tables
+    return frozenset(terminal for each in tables if each.id == table for terminal in each.terminals)
+
+
+def _may(body: Body) -> tuple[Who, ...]:
+    may: tuple[Who, ...] = ACTS[type(body)]  # type: ignore[index]  # what cannot be read was refused before
+    return may
+
+
+def _takes(may: tuple[Who, ...]) -> str:
+    names = [
+        "a terminal of the table, by its signature" if who == "terminal" else f"{_article(who)} {who}, by token" for who in may
+    ]
+    return f"it takes {' or '.join(names)}"
+
+
+def _article(word: str) -> str:
+    return "an" if word[0] in "aeiou" else "a"
+
+
+def _nobody() -> Refusal:
+    return Refusal(
+        "LGR-0801",
+        "nobody has proved who they are",
+        field="source",
+        help="send the person's token besides: Authorization: Bearer rlt_...",
+    )
+
+
+def _not_allowed(detail: str, value: object, help: str) -> Refusal:
+    return Refusal("LGR-0804", detail, field="source", value=value, help=help)

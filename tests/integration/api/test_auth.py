@@ -1,0 +1,443 @@
+"""Who may do what, enumerated: everybody who asks, with every kind of proof, for all that can be posted and read."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import psycopg
+import pytest
+
+from ledger import rights
+from ledger.api import access
+from ledger.reports import TYPES as REPORTS
+from ledger.signatures import SigningKey, new_secret
+from ledger.store import credentials
+from tests.integration.api.conftest import serving
+from tests.integration.api.signing import TYPES, Asker, code, key_of, token_of
+from tests.support import house
+
+NO_PERSON, NOT_ALLOWED = "LGR-0801", "LGR-0804"
+
+# Columns: the table's terminal; another table's; a dealer, supervisor, auditor, admin with a token of their own; the table's
+# terminal with a dealer's token, with a supervisor's; another table's terminal with a supervisor's.
+WHO = ("own", "other", "dealer", "supervisor", "auditor", "admin", "own+dealer", "own+supervisor", "other+supervisor")
+_TABLE = "yes no no no no no yes yes no"
+_SUPERVISOR = "who no no yes no no no yes no"
+MAY = {
+    "RoundOpened": _TABLE,
+    "BetPlaced": _TABLE,
+    "BetWithdrawn": _TABLE,
+    "BetChanged": _TABLE,
+    "BettingClosed": _TABLE,
+    "BettingReopened": _TABLE,
+    "ShooterChanged": _TABLE,
+    "OutcomeRecorded": _TABLE,
+    "ThrowRecorded": _TABLE,
+    "RoundVoided": _TABLE,
+    "StaffSignedOn": "yes no yes yes no no yes yes no",
+    "StaffSignedOff": "yes no yes yes no no yes yes no",
+    "BetVoided": _SUPERVISOR,
+    "LateBetRecorded": _SUPERVISOR,
+    "ChipsRestored": _SUPERVISOR,
+    "RoundHeld": _SUPERVISOR,
+    "RoundReleased": _SUPERVISOR,
+    "CorrectionProposed": "who no yes yes no yes yes yes no",
+    "CorrectionApproved": "who no no yes no yes no yes no",
+    "CorrectionDeclined": "who no no yes no yes no yes no",
+}
+SAID = {"yes": "let in", "no": NOT_ALLOWED, "who": NO_PERSON}
+_OFFICE = "no no no yes yes yes no yes yes"
+READS = {
+    "/v1/rounds/{round}": "yes no yes yes yes yes yes yes yes",
+    "/v1/terminals/T-R01": "yes no no yes yes yes yes yes yes",
+    "/v1/balances": _OFFICE,
+    "/v1/reports/tables": _OFFICE,
+    "/v1/time": "yes yes yes yes yes yes yes yes yes",
+    "/time": "yes yes yes yes yes yes yes yes yes",
+    "/openapi.json": "yes yes yes yes yes yes yes yes yes",
+    "/not/there": "no no no no yes yes no no no",
+}
+
+
+class Floor:
+    """A guarded service with an open round at R01, and everybody who may ask it."""
+
+    def __init__(self, url: str, dsn: str) -> None:
+        self.url, self.dsn = url, dsn
+        keys = {"own": key_of(dsn, "T-R01"), "other": key_of(dsn, "T-R02", "hmac-sha256")}
+        people = {"dealer": "D-11", "supervisor": "S-7", "auditor": "A-1", "admin": "M-1"}
+        tokens = {role: token_of(dsn, person) for role, person in people.items()}
+        sources = {"own": "/terminals/T-R01", "other": "/terminals/T-R02"} | {
+            role: f"/people/{person}" for role, person in people.items()
+        }
+        self.askers = {}
+        for name in WHO:
+            first, _, person = name.partition("+")
+            self.askers[name] = Asker(url, sources[first], key=keys.get(first), token=tokens.get(person or first))
+        self.round = uuid4()
+        assert code(self.own.post(self.own.event("RoundOpened", self.round))) == "let in"
+
+    @property
+    def own(self) -> Asker:
+        return self.askers["own"]
+
+    def count(self, table: str = "events") -> int:
+        with psycopg.connect(self.dsn) as conn:
+            row = conn.execute(f"SELECT count(*) FROM ledger.{table}".encode()).fetchone()
+        assert row is not None
+        return int(row[0])
+
+
+@pytest.fixture
+def known_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a test of hundreds of cases does not wait for each."""
+    monkeypatch.setattr(access, "AGE_SECONDS", 0.0)
+    monkeypatch.setattr(access, "_MISS_SECONDS", 0.0)
+
+
+@pytest.fixture
+def floor(dsn: str) -> Iterator[Floor]:
+    with_admin(dsn)
+    with serving(dsn, require_auth=True) as server:
+        floor = Floor(server.url, dsn)
+        yield floor
+        for asker in floor.askers.values():
+            asker.client.close()
+
+
+def with_admin(dsn: str) -> None:
+    """The demo house, and an admin who is nothing else."""
+    import msgspec
+
+    from ledger.property import Person
+    from tests.support import DEMO
+
+    rounds = house(dsn)
+    rounds.apply_property(msgspec.structs.replace(DEMO, people=(*DEMO.people, Person(id="M-1", roles=("admin",)))))
+    rounds.close()
+
+
+def test_every_type_and_every_resource_is_in_the_matrix(floor: Floor) -> None:
+    assert {f"roundledger.{kind}.v1" for kind in MAY} == REPORTS.keys()
+    assert MAY.keys() == TYPES.keys()
+    assert rights.ACTS.keys() == set(REPORTS.values())
+
+
+@pytest.mark.usefixtures("known_at_once")
+def test_who_may_post_what(floor: Floor) -> None:
+    expected, found = {}, {}
+    rejected = floor.count("rejections")
+    for kind, row in MAY.items():
+        for who, may in zip(WHO, row.split(), strict=True):
+            asker = floor.askers[who]
+            event = asker.event(kind, uuid4() if kind == "RoundOpened" else floor.round)
+            before = floor.count()
+            expected[kind, who] = SAID[may]
+            found[kind, who] = code(asker.post(event))
+            if may != "yes":
+                assert floor.count() == before
+                with psycopg.connect(floor.dsn) as conn:
+                    known = conn.execute("SELECT 1 FROM ledger.rejections WHERE event_id = %s", (event["id"],)).fetchone()
+                assert known is None, "who was not let in has used no id up"
+    assert found == expected
+    assert floor.count("rejections") >= rejected
+
+
+@pytest.mark.usefixtures("known_at_once")
+def test_who_may_read_what(floor: Floor) -> None:
+    expected, found = {}, {}
+    for path, row in READS.items():
+        for who, may in zip(WHO, row.split(), strict=True):
+            answer = floor.askers[who].get(path.format(round=floor.round))
+            expected[path, who] = SAID[may]
+            found[path, who] = code(answer)
+    assert found == expected
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/problems/LGR-0803"])
+def test_anybody_may_ask_whether_the_service_is_well_and_what_a_code_means(floor: Floor, path: str) -> None:
+    assert httpx.get(floor.url + path).status_code == 200
+
+
+def bad_keys(dsn: str, kind: str) -> dict[str, Any]:
+    """What an asker is made of whose proof does not hold, for terminal T-R01."""
+    now = datetime.now(UTC)
+    day = timedelta(days=1)
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        for each in credentials.keys(conn, "T-R01"):  # room for another one
+            if each.state(now) in ("live", "pending"):
+                credentials.end_key(conn, each.id)
+        match kind:
+            case "unknown key":
+                return {"key": SigningKey(id="T-R01.none", algorithm="ed25519", secret=new_secret())}
+            case "another's secret":
+                return {"key": SigningKey(id=key_of(dsn, "T-R01").id, algorithm="ed25519", secret=new_secret())}
+            case "revoked key":
+                key = key_of(dsn, "T-R01")
+                credentials.end_key(conn, key.id)
+            case "expired key":
+                key = key_of(dsn, "T-R01", not_before=now - 2 * day)
+            case "pending key":
+                key = key_of(dsn, "T-R01", not_before=now + day)
+            case "slow clock":
+                return {"key": key_of(dsn, "T-R01"), "seconds": -310}
+            case _:
+                assert kind == "fast clock"
+                return {"key": key_of(dsn, "T-R01"), "seconds": 310}
+    return {"key": key}
+
+
+BAD_KEYS = ("unknown key", "another's secret", "revoked key", "expired key", "pending key", "slow clock", "fast clock")
+
+
+@pytest.mark.usefixtures("known_at_once")
+@pytest.mark.parametrize("kind", [*BAD_KEYS, "no proof"])
+def test_a_key_that_does_not_hold_opens_nothing(floor: Floor, kind: str) -> None:
+    asker = Asker(floor.url, "/terminals/T-R01", **({} if kind == "no proof" else bad_keys(floor.dsn, kind)))
+    before = floor.count(), floor.count("rejections")
+    answers = [asker.post(asker.event(each, floor.round)) for each in TYPES]
+    assert {code(answer) for answer in answers} == {"LGR-0803"}
+    assert {answer.json()["detail"] for answer in answers} == {"the request does not bear a signature that holds"}
+    assert {answer.status_code for answer in answers} == {401}
+    assert all("WWW-Authenticate" in answer.headers for answer in answers)
+    reads = {code(asker.get(path.format(round=floor.round))) for path in READS}
+    assert reads == {"LGR-0802" if kind == "no proof" else "LGR-0803"}
+    assert (floor.count(), floor.count("rejections")) == before
+
+
+@pytest.mark.usefixtures("known_at_once")
+@pytest.mark.parametrize("kind", ["unknown", "revoked", "expired", "malformed", "basic", "twice"])
+def test_a_token_that_does_not_hold_opens_nothing(floor: Floor, kind: str) -> None:
+    with psycopg.connect(floor.dsn, autocommit=True) as conn:
+        token, text = credentials.issue_token(conn, "S-7", lasts=timedelta(days=1))
+        if kind == "revoked":
+            credentials.end_token(conn, token.id)
+        if kind == "expired":
+            credentials.end_token(conn, token.id, at=datetime.now(UTC))
+    if kind == "unknown":
+        text = "rlt_" + "A" * 43
+    if kind == "malformed":
+        text = text + " x"
+
+    def bend(request: httpx.Request) -> httpx.Request:
+        if kind == "basic":
+            request.headers["Authorization"] = "Basic Uy03OnB3"
+        if kind == "twice":
+            request.headers = httpx.Headers([*request.headers.multi_items(), ("Authorization", f"Bearer {text}")])
+        return request
+
+    asker = Asker(floor.url, "/people/S-7", token=text)
+    asker.bend = bend
+    before = floor.count(), floor.count("rejections")
+    assert {code(asker.post(asker.event(each, floor.round))) for each in TYPES} == {"LGR-0802"}
+    assert {code(asker.get(path.format(round=floor.round))) for path in READS} == {"LGR-0802"}
+    # Nor does it pass on the back of a signature that holds.
+    if kind not in ("basic", "twice"):
+        at_terminal = Asker(floor.url, "/terminals/T-R01", key=floor.own.key, token=text)
+        assert code(at_terminal.post(at_terminal.event("BetPlaced", floor.round))) == "LGR-0802"
+    assert (floor.count(), floor.count("rejections")) == before
+
+
+class TestAlteredOnTheWay:
+    @pytest.mark.parametrize(
+        "kind", ["body", "digest", "digest and body", "path", "token put in", "token taken out", "type", "host"]
+    )
+    def test_it_is_refused(self, floor: Floor, kind: str) -> None:
+        asker = floor.askers["own+supervisor"]
+        token = token_of(floor.dsn, "S-8")
+
+        def bend(request: httpx.Request) -> httpx.Request:
+            headers = request.headers.copy()
+            content, url = request.content, request.url
+            if "body" in kind:
+                content = content.replace(b"10000", b"90000")
+            if "digest" in kind:
+                headers["Content-Digest"] = "sha-256=:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=:"
+            if kind == "path":
+                url = request.url.copy_with(query=b"x=1")
+            if kind == "token put in":
+                headers["Authorization"] = f"Bearer {token}"
+            if kind == "token taken out":
+                del headers["Authorization"]
+            if kind == "type":
+                headers["Content-Type"] = "application/cloudevents+json"
+            if kind == "host":
+                headers["Host"] = "another.example"
+            return httpx.Request(request.method, url, headers=headers, content=content)
+
+        asker.bend = bend
+        assert code(asker.post(asker.event("BetPlaced", floor.round))) == "LGR-0803"
+        assert floor.count("rejections") == 0
+        asker.bend = lambda request: request
+        assert code(asker.post(asker.event("BetPlaced", floor.round))) == "let in"
+
+    def test_one_signature_is_taken_once(self, floor: Floor) -> None:
+        event = floor.own.event("BetPlaced", floor.round)
+        request = floor.own.request("POST", "/v1/events", event)
+        assert floor.own.send(request).json()["items"][0]["status"] == "accepted"
+        assert code(floor.own.send(request)) == "LGR-0803"
+        again = floor.own.post(event)
+        assert again.json()["items"][0]["status"] == "replayed", "the same event signed anew is a retry"
+        reading = floor.own.request("GET", f"/v1/rounds/{floor.round}")
+        assert code(floor.own.send(reading)) == "let in"
+        assert code(floor.own.send(reading)) == "LGR-0803"
+
+    def test_another_service_on_the_database_knows_no_signature_but_the_log_knows_the_event(self, floor: Floor) -> None:
+        event = floor.own.event("BetPlaced", floor.round)
+        request = floor.own.request("POST", "/v1/events", event)
+        assert floor.own.send(request).json()["items"][0]["status"] == "accepted"
+        with serving(floor.dsn, require_auth=True) as second, httpx.Client(base_url=second.url) as client:
+            headers = request.headers.copy()  # the Host as it was signed: a proxy before both would send it so
+            replayed = client.post("/v1/events", content=request.content, headers=headers)
+        assert replayed.json()["items"][0]["status"] == "replayed"
+
+
+class TestForgedSources:
+    def test_a_terminal_does_not_speak_for_another(self, floor: Floor) -> None:
+        other = floor.askers["other"]
+        forged = other.event("BetPlaced", floor.round, source="/terminals/T-R01")
+        assert code(other.post(forged)) == NOT_ALLOWED
+        true = floor.own.event("BetPlaced", floor.round, id=forged["id"])
+        assert code(floor.own.post(true)) == "let in", "the id was not used up"
+
+    def test_nor_a_person_for_a_terminal_or_another_person(self, floor: Floor) -> None:
+        supervisor = floor.askers["supervisor"]
+        for source in ("/terminals/T-R01", "/people/S-8"):
+            assert code(supervisor.post(supervisor.event("RoundHeld", floor.round, source=source))) == NOT_ALLOWED
+        assert code(floor.own.post(floor.own.event("RoundHeld", floor.round, source="/people/S-7"))) == NO_PERSON
+
+    def test_a_batch_is_judged_item_by_item(self, floor: Floor) -> None:
+        asker = floor.own
+        good, bad, held = (
+            asker.event("BetPlaced", floor.round),
+            asker.event("BetPlaced", floor.round, source="/terminals/T-R02"),
+            asker.event("RoundHeld", floor.round),
+        )
+        last = asker.event("BettingClosed", floor.round)
+        items = asker.post([good, bad, held, last]).json()["items"]
+        assert [item.get("problem", {}).get("code", item["status"]) for item in items] == [
+            *("accepted", NOT_ALLOWED, NO_PERSON, "accepted"),
+        ]
+
+    def test_a_dealer_signs_on_nobody_else(self, floor: Floor) -> None:
+        dealer = floor.askers["dealer"]
+        for person, role in (("D-12", "dealer"), ("D-11", "supervisor")):
+            data = {"table": "R01", "person": person, "role": role}
+            assert code(dealer.post(dealer.event("StaffSignedOn", floor.round, data))) == NOT_ALLOWED
+
+
+class TestRotation:
+    def test_from_one_key_to_the_next_no_request_is_lost(self, floor: Floor) -> None:
+        asker = floor.own
+        with psycopg.connect(floor.dsn, autocommit=True) as conn:
+            old = asker.key
+            assert old is not None
+            new = old
+            for n in range(30):
+                if n == 10:
+                    new = key_of(floor.dsn, "T-R01")
+                if n == 20:
+                    asker.key = new
+                    credentials.end_key(conn, old.id)
+                assert code(asker.post(asker.event("BetPlaced", floor.round))) == "let in", n
+        asker.key = old
+        refused = asker.post(asker.event("BetPlaced", floor.round))
+        for _ in range(40):
+            if code(refused) == "LGR-0803":
+                break
+            refused = asker.post(asker.event("BetPlaced", floor.round))
+        assert code(refused) == "LGR-0803", "within a second of its revocation"
+
+    def test_two_tokens_of_one_person_do_not_make_two_persons(self, floor: Floor) -> None:
+        first, second = (Asker(floor.url, "/people/S-7", token=token_of(floor.dsn, "S-7")) for _ in range(2))
+        placed = floor.own.event("BetPlaced", floor.round)
+        assert code(floor.own.post(placed)) == "let in"
+        for asker in (first, second):
+            assert code(asker.post(asker.event("RoundHeld", floor.round))) == "let in"
+        with psycopg.connect(floor.dsn) as conn:
+            rows = conn.execute("SELECT body->>'by' FROM ledger.log WHERE topic = 'RoundHeld.v1'").fetchall()
+        assert {by for (by,) in rows} == {"S-7"}
+
+    def test_a_terminal_that_is_given_another_table_loses_its_own_at_once(self, floor: Floor) -> None:
+        import msgspec
+
+        from tests.support import DEMO
+
+        tables = tuple(
+            msgspec.structs.replace(table, terminals={"R01": ("T-R02",), "R02": ("T-R01",)}.get(table.id, table.terminals))
+            for table in DEMO.tables
+        )
+        rounds = house_of(floor.dsn)
+        rounds.apply_property(msgspec.structs.replace(DEMO, tables=tables))
+        rounds.close()
+        other = floor.askers["other"]
+        assert code(other.post(other.event("BetPlaced", floor.round))) == "let in"
+        assert code(floor.own.post(floor.own.event("BetPlaced", floor.round))) == NOT_ALLOWED
+
+
+def house_of(dsn: str) -> Any:
+    from ledger.application import Rounds
+
+    return Rounds(dsn)
+
+
+@pytest.mark.usefixtures("known_at_once")
+def test_what_is_refused_is_logged_and_no_secret_with_it(floor: Floor, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    sent: list[str] = []
+
+    def bend(request: httpx.Request) -> httpx.Request:
+        sent.extend(value for name, value in request.headers.items() if name in ("authorization", "signature", "content-digest"))
+        return request
+
+    for who, asker in floor.askers.items():
+        asker.bend = bend
+        for kind in ("BetPlaced", "CorrectionApproved"):
+            asker.post(asker.event(kind, floor.round))
+        asker.get("/v1/balances")
+        request = asker.request("POST", "/v1/events", asker.event("BetPlaced", floor.round))
+        request.headers["Signature"] = request.headers.get("Signature", "x") + "x"
+        asker.send(request)
+        if who == "other":
+            break
+    stranger = Asker(floor.url, "/people/S-7", token="rlt_" + "B" * 43)
+    stranger.bend = bend
+    stranger.post(stranger.event("BetPlaced", floor.round))
+    log = "\n".join(record.getMessage() for record in caplog.records)
+    assert floor.own.key is not None
+    assert f"key {floor.own.key.id}" in log
+    assert "LGR-0804 to terminal T-R02" in log
+    assert "LGR-0802" in log
+    secrets = [text for asker in floor.askers.values() for text in (asker.token, asker.key and asker.key.secret) if text]
+    for text in (*secrets, *sent, "rlt_B", "rlk_"):
+        assert text.removeprefix("Bearer ") not in log
+    for text in sent:
+        assert text not in log
+
+
+class TestOnAMachineOfOnesOwn:
+    def test_terminals_need_no_signature_and_people_need_their_token(self, dsn: str) -> None:
+        house(dsn).close()
+        with serving(dsn) as server:
+            terminal = Asker(server.url, "/terminals/T-R01")
+            round_ = uuid4()
+            assert code(terminal.post(terminal.event("RoundOpened", round_))) == "let in"
+            assert code(terminal.post(terminal.event("RoundHeld", round_))) == NO_PERSON
+            assert code(terminal.get("/v1/balances")) == "let in"
+            terminal.token = token_of(dsn, "S-7")
+            assert code(terminal.post(terminal.event("RoundHeld", round_))) == "let in"
+            terminal.token = token_of(dsn, "D-11")
+            assert code(terminal.post(terminal.event("RoundHeld", round_))) == NOT_ALLOWED
+
+    def test_but_what_is_offered_as_a_proof_has_to_hold(self, dsn: str) -> None:
+        house(dsn).close()
+        with serving(dsn) as server:
+            terminal = Asker(server.url, "/terminals/T-R01", key=SigningKey(id="x", algorithm="ed25519", secret=new_secret()))
+            assert code(terminal.post(terminal.event("RoundOpened", uuid4()))) == "LGR-0803"
+            terminal.key, terminal.token = None, "rlt_x"
+            assert code(terminal.get("/v1/balances")) == "LGR-0802"

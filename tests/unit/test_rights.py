@@ -1,0 +1,94 @@
+"""Rights where no service is needed to see them: roles are those of one property, and what nobody opened stays closed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import msgspec
+import pytest
+
+from ledger import rights
+from ledger.errors import Refusal
+from ledger.property import Person, Property, Table
+from ledger.reports import Body, Caller, HoldRound, PlaceBet, Report, SignOn
+from tests.support import DEMO
+
+BET = PlaceBet(player="P-1", spot="red", stake="100", currency="MOP")
+HOLD = HoldRound(reason="dispute")
+NOW = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
+HOUSE = msgspec.structs.replace(
+    DEMO,
+    tables=(Table("R01", "A", "roulette", "MOP", "0.01", terminals=("T-1", "T-2")),),
+    people=(Person(id="S-1", roles=("supervisor",)), Person(id="B-1", roles=("dealer", "supervisor"))),
+)
+
+
+def report(body: Body, caller: Caller | None, *, terminal: str = "T-1", personal: bool = False) -> Report:
+    made = Report(
+        event_id=uuid4(),
+        terminal=terminal,
+        type="",
+        round=uuid4(),
+        occurred_at=NOW,
+        received_at=NOW,
+        fingerprint=b"",
+        body=body,
+        personal=personal,
+    )
+    return made if caller is None else made.from_caller(caller)
+
+
+def refused(made: Report, house: Property | None = HOUSE, table: str = "R01") -> str | None:
+    try:
+        rights.verify_source(made)
+        rights.verify_act(made, table, house)
+    except Refusal as refusal:
+        return refusal.code
+    return None
+
+
+def test_each_terminal_of_a_table_acts_for_it_and_for_no_other() -> None:
+    for terminal in ("T-1", "T-2"):
+        assert refused(report(BET, Caller(terminal=terminal), terminal=terminal)) is None
+        assert refused(report(BET, Caller(terminal=terminal), terminal=terminal), table="R02") == "LGR-0804"
+    assert refused(report(BET, Caller(terminal="T-3"), terminal="T-3")) == "LGR-0804"
+    assert refused(report(BET, Caller(terminal="T-1")), house=None) == "LGR-0804"
+
+
+def test_a_role_is_one_of_the_property_to_which_the_table_belongs() -> None:
+    own = report(HOLD, Caller(person="S-1"), terminal="S-1", personal=True)
+    assert own.by == "S-1"
+    assert refused(own) is None
+    assert refused(own, house=DEMO) == "LGR-0804"
+    assert refused(own, house=None) == "LGR-0804"
+
+
+def test_whoever_is_dealer_and_supervisor_signs_others_on() -> None:
+    body = SignOn(table="R01", person="D-9", role="dealer")
+    assert refused(report(body, Caller(person="B-1"), terminal="B-1", personal=True)) is None
+
+
+def test_what_comes_from_within_was_judged_there() -> None:
+    assert refused(report(HOLD, None)) is None
+
+
+def test_a_terminal_that_did_not_sign_is_believed_on_a_machine_of_ones_own_alone() -> None:
+    assert refused(report(BET, Caller(trusts_terminals=True))) is None
+    assert refused(report(HOLD, Caller(trusts_terminals=True))) == "LGR-0801"
+    assert refused(report(BET, Caller())) == "LGR-0804"
+    assert refused(report(BET, Caller(trusts_terminals=True), terminal="S-1", personal=True)) == "LGR-0801"
+
+
+def test_an_auditor_writes_nothing_and_nobody_reads_what_was_not_opened() -> None:
+    assert all("auditor" not in may for may in rights.ACTS.values())
+    assert all("auditor" in may for may in rights.READS.values())
+    for caller in (Caller(terminal="T-1"), Caller(person="S-1"), Caller(person="nobody"), Caller()):
+        with pytest.raises(Refusal):
+            rights.verify_read(caller, "/v1/new", (HOUSE,))
+
+
+def test_a_refusal_names_who_may() -> None:
+    with pytest.raises(Refusal) as refusal:
+        rights.verify_act(report(BET, Caller(person="S-1"), terminal="S-1", personal=True), "R01", HOUSE)
+    assert refusal.value.help == "it takes a terminal of the table, by its signature"
