@@ -33,7 +33,7 @@ def tokens(dsn: str) -> dict[str, str]:
 
 
 @pytest.fixture(params=["straight", "service"])
-def way(request: pytest.FixtureRequest, dsn: str) -> Iterator[dict[str, str]]:
+def way(request: pytest.FixtureRequest, dsn: str) -> Iterator[dict[str, Any]]:
     """The settings by which the ledger is reached: the database itself, or a service on it."""
     if request.param == "straight":
         yield {"LEDGER_DSN": dsn}
@@ -43,12 +43,12 @@ def way(request: pytest.FixtureRequest, dsn: str) -> Iterator[dict[str, str]]:
             yield {"ROUNDLEDGER_URL": url, "LEDGER_DSN": "host=nowhere.invalid"}
 
 
-def as_(person: str, tokens: dict[str, str]) -> dict[str, str]:
+def as_(person: str, tokens: dict[str, str]) -> dict[str, Any]:
     return {"ROUNDLEDGER_TOKEN": tokens[person], "ROUNDLEDGER_PERSON": person}
 
 
 def test_one_person_proposes_and_another_approves(
-    dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str], way: dict[str, str]
+    dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str], way: dict[str, Any]
 ) -> None:
     table, bet = settled
     round_ = str(table.round)
@@ -71,7 +71,7 @@ def test_one_person_proposes_and_another_approves(
 
 
 def test_a_name_that_is_typed_is_nobody(
-    dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str], way: dict[str, str]
+    dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str], way: dict[str, Any]
 ) -> None:
     table, _ = settled
     wish = ("correct", "propose", str(table.round), "outcome", "--outcome", "7", "--reason", "miskeyed_outcome")
