@@ -35,6 +35,7 @@ COMMANDS = {
     "report": "cli.report:report",
     "replay": "cli.replay:replay",
     "rules": "cli.rules:rules",
+    "correct": "cli.correct:correct",
     "property": "cli.property:property_",
     "terminals": "cli.terminals:terminals",
     "keys": "cli.keys:keys",

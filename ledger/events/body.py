@@ -29,4 +29,5 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     by: str | None = None
     """The person who reported it, where one has proved to be the one; an opaque reference."""
     flags: tuple[str, ...] = ()
-    """What is odd about the report and did not stop it: `clock_skew` (its clock is further off than the house tolerates)."""
+    """What is odd about the report and did not stop it: `clock_skew` (its clock is further off than the house tolerates),
+    `beyond_limits` (a corrected bet was smaller or larger than the table takes)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from ledger.errors import Refusal
-from ledger.events import CorrectionApproved, CorrectionDeclined, CorrectionProposed, Event
+from ledger.events import Body, CorrectionApproved, CorrectionDeclined, CorrectionProposed, Event
 from ledger.round.bets import Correction
 from ledger.round.effects import Asked, Case, article_breached, effects, in_one_form, verify_fields
 from ledger.round.guards import Guards
@@ -22,13 +22,15 @@ class Correcting(Guards):
 
     # Somebody asks.
 
-    def verify_proposal(self, regulation: Regulation, asked: Asked, origin: Origin) -> Asked:
-        """What is asked for, in canonical form; raises the reason where it could not be approved as the round is now."""
+    def verify_proposal(self, regulation: Regulation, asked: Asked, origin: Origin) -> tuple[Asked, Origin]:
+        """What is asked for, in canonical form, and its origin with what is odd about it.
+
+        Raises the reason where it could not be approved as the round is now.
+        """
         verify_person(origin)
         verify_fields(asked)
         asked = in_one_form(regulation, asked)
-        effects(Case(self, regulation, asked, origin.cause, origin))
-        return asked
+        return asked, _flagged(origin, effects(Case(self, regulation, asked, origin.cause, origin)))
 
     def can_propose(self, regulation: Regulation, asked: Asked, origin: Origin) -> bool:
         """Whether `propose_correction` would succeed."""
@@ -36,7 +38,7 @@ class Correcting(Guards):
 
     def propose_correction(self, regulation: Regulation, asked: Asked, origin: Origin) -> None:
         """Puts a correction on record; its id is the report's. Nothing moves. Several may wait at the same time."""
-        asked = self.verify_proposal(regulation, asked, origin)
+        asked, origin = self.verify_proposal(regulation, asked, origin)
         ex_gratia = asked.kind == "ex_gratia"
         self._happen(
             CorrectionProposed(
@@ -61,7 +63,7 @@ class Correcting(Guards):
             raise _not_this_person("this person has approved it already, and it takes two", person)
         number = len(found.approved_by) + 1
         made = effects(Case(self, regulation, Asked.of(found.proposed), correction, origin))
-        approved = CorrectionApproved(**origin._asdict(), correction=correction, approval=number)
+        approved = CorrectionApproved(**_flagged(origin, made)._asdict(), correction=correction, approval=number)
         return [approved, *made] if number == found.proposed.approvals else [approved]
 
     def can_approve(self, regulation: Regulation, correction: UUID, origin: Origin) -> bool:
@@ -105,3 +107,11 @@ class Correcting(Guards):
 
 def _not_this_person(detail: str, person: str) -> Refusal:
     return Refusal("LGR-0249", detail, field="by", value=person, help="it takes another person who may approve corrections")
+
+
+def _flagged(origin: Origin, made: list[Event]) -> Origin:
+    """Who proposes or approves is shown what is odd about the events that it comes to."""
+    for event in made:
+        for flag in event.flags if isinstance(event, Body) else ():
+            origin = origin.flagged(flag)
+    return origin

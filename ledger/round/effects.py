@@ -33,6 +33,9 @@ from ledger.round.state import CRAPS, Status
 from ledger.round.terms import Origin
 from ledger.rules import Outcome, Regulation
 
+BEYOND_LIMITS = "beyond_limits"
+"""The flag of a bet that a correction says to have been smaller or larger than the table takes."""
+
 T = TypeVar("T")
 
 
@@ -207,7 +210,18 @@ def _bet(case: Case) -> list[Event]:
     if (player, placed_on, stake) == (bet.player, bet.placed_on, bet.last_stake):
         raise Refusal("LGR-0242", "this is how the bet stands on record", field="bet", value=str(bet.id))
     indeed = msgspec.structs.replace(bet, player=player, placed_on=placed_on, stake=stake, staked=None)
+    if not _within_limits(case, indeed):
+        case = case._replace(origin=case.origin.flagged(BEYOND_LIMITS))
     return _corrected(case, [(bet, _as_it_was(case, indeed))])
+
+
+def _within_limits(case: Case, indeed: Bet) -> bool:
+    """Whether the stake lies between the table's minimum and maximum. The dealer took it, so it is said and stops nothing."""
+    limits = case.round.limits
+    if limits is None:
+        return True
+    minimum, maximum = limits.of(case.regulation.spot_in_play(indeed.placed_on))
+    return (minimum or 1) <= indeed.stake and (maximum is None or indeed.stake <= maximum)
 
 
 def _as_it_was(case: Case, indeed: Bet) -> Standing:

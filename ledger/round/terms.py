@@ -22,6 +22,10 @@ class Origin(NamedTuple):
     by: str | None = None
     flags: tuple[str, ...] = ()
 
+    def flagged(self, flag: str) -> Origin:
+        """The same with one more oddity that did not stop it."""
+        return self if flag in self.flags else self._replace(flags=(*self.flags, flag))
+
 
 class Terms(NamedTuple):
     """What a round is played under, fixed when it opens."""

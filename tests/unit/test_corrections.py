@@ -20,6 +20,7 @@ from ledger.events import (
     RoundResettled,
     RoundVoided,
 )
+from ledger.limits import Band, Limits
 from ledger.round import Asked, Origin, Round, Status, Successor, Terms
 from ledger.round.standing import difference, effect
 from ledger.rules import regulation
@@ -211,6 +212,26 @@ def test_b12_fifty_thousand_keyed_for_five_hundred_is_put_right_by_the_differenc
     events = table.correct("bet", bet=bet, stake="50000")
     assert moved(events) == {"player/P-1": -49_500_00, "win": 49_500_00}
     assert (table.round.taken, table.round.returned) == (500_00, 500_00)
+
+
+def test_a_bet_beyond_the_limits_was_taken_all_the_same_so_its_correction_is_flagged() -> None:
+    table = Table()
+    bet = table.bet("straight:17")
+    table.settle("17")
+    table.round.limits = Limits("MOP", Band(10_00, 1000_00), {"red": Band(maximum=20_00)})
+    for fields, flags in (
+        ({"stake": "100000"}, ()),
+        ({"stake": "100001"}, ("beyond_limits",)),
+        ({"stake": "999"}, ("beyond_limits",)),
+        ({"spot": "red", "stake": "2000"}, ()),
+        ({"stake": "2001"}, ("beyond_limits",)),
+    ):
+        correction = table.propose("bet", bet=bet, **fields)
+        [proposed] = table.new()
+        assert isinstance(proposed, CorrectionProposed)
+        [approved, changed, resettled] = table.approve(correction)
+        for event in (proposed, approved, changed, resettled):
+            assert event.flags == flags  # type: ignore[union-attr]
 
 
 def test_a_wrong_player_moves_the_bet_whole() -> None:

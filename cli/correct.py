@@ -1,0 +1,167 @@
+"""`roundledger correct`: what was recorded wrongly is put right, by one person and with the approval of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+import click
+
+from cli.options import Form, examples, output_options
+from cli.output import Column, Report, Sheet, emit, emit_record, header, say
+from cli.persons import person_options
+from cli.session import database, position, reading
+
+if TYPE_CHECKING:
+    from cli.persons import Speaker
+
+Speaking = Callable[[], AbstractContextManager["Speaker"]]
+
+KINDS = ("outcome", "bet", "bet_void", "late_bet", "return", "mispay", "ex_gratia")
+CORRECTIONS = (
+    Column("correction", "correction"),
+    Column("round", "round"),
+    Column("table", "table", below=4),
+    Column("kind", "kind"),
+    Column("reason", "reason"),
+    Column("note", "note", below=1, if_any=True),
+    Column("outcome", "outcome", below=2, if_any=True),
+    Column("bet", "bet", below=2, if_any=True),
+    Column("player", "player", below=2, if_any=True),
+    Column("spot", "spot", below=2, if_any=True),
+    Column("currency", "currency", below=2),
+    Column("stake", "stake", "amount", below=2, if_any=True),
+    Column("amount", "amount", "amount", below=2, if_any=True),
+    Column("direction", "direction", below=2, if_any=True),
+    Column("proposed_by", "asked by"),
+    Column("proposed_at", "asked at", drawn=False),
+    Column("approvals", "approvals", "number", below=3),
+    Column("approvals_needed", "of", "number", below=3),
+    Column("status", "status"),
+    Column("approved_by", "approved by", below=1, if_any=True),
+    Column("seconded_by", "and by", below=1, if_any=True),
+    Column("declined_by", "declined by", below=1, if_any=True),
+    Column("decided_at", "decided at", drawn=False),
+)
+
+
+@click.group()
+def correct() -> None:
+    """Put right what was recorded wrongly; it takes two persons.
+
+    One proposes a correction, another approves it, and with the last approval needed it is made. Nothing is edited: the
+    round keeps both stories, and only differences move. Who you are says your token, in ROUNDLEDGER_TOKEN or a file.
+    """
+
+
+@correct.command(
+    epilog=examples(
+        "roundledger correct propose 01939f2a outcome --outcome 7 --reason miskeyed_outcome",
+        "roundledger correct propose 01939f2a bet --bet 5d1c… --stake 500.00 --reason miskeyed_stake",
+        "roundledger correct propose 01939f2a bet_void --bet 5d1c… --reason dispute_upheld",
+        "roundledger correct propose 01939f2a mispay --bet 5d1c… --amount 50.00 --from-player --reason overpaid",
+        codes="0 also where it waits for an approval, as it always does; 2 refused, or it could not be done.",
+    )
+)
+@click.argument("round_id", metavar="ROUND")
+@click.argument("kind", type=click.Choice(KINDS))
+@click.option("--reason", required=True, help="The reason's code, for example miskeyed_outcome or dispute_upheld.")
+@click.option("--note", help="The reason in words; no person's name.")
+@click.option("--hold", type=click.UUID, help="The hold whose review led to it.")
+@click.option("--outcome", help="outcome: what the table showed indeed; of craps all throws, with commas between.")
+@click.option("--bet", type=click.UUID, help="bet, bet_void, late_bet, mispay: the bet's id.")
+@click.option("--player", help="bet: whose it is indeed. ex_gratia: who is paid.")
+@click.option("--spot", help="bet: where it lay indeed. ex_gratia: where the chips lay.")
+@click.option("--stake", help="bet: what was staked indeed. ex_gratia: the chips that lay there. In units, such as 500.00.")
+@click.option("--amount", help="mispay, ex_gratia: how much, in units.")
+@click.option("--to-player", "direction", flag_value="to_player", help="mispay: the player is owed the amount.")
+@click.option("--from-player", "direction", flag_value="from_player", help="mispay: the player owes the amount.")
+@person_options
+@output_options
+def propose(round_id: str, kind: str, speaking: Speaking, form: Form, **fields: Any) -> None:
+    """Ask for a correction of a round; nothing moves yet."""
+    from ledger.events import CorrectionProposed
+    from ledger.money import parse_plain
+    from ledger.reports import type_of
+
+    correction = uuid4()
+    with speaking() as speaker:
+        round_ = speaker.round_of(round_id)
+        data = {"kind": kind} | {name: str(value) for name, value in fields.items() if value is not None}
+        for name in ("stake", "amount"):
+            if name in data:
+                data[name] = str(parse_plain(data[name], speaker.currency(round_), field=name))
+        positions = speaker.say(type_of(CorrectionProposed), round_, data, correction)
+    if not emit_record({"correction": str(correction), "round": str(round_), "positions": positions}, form):
+        say(f"proposed: {correction}")
+        say(f"another person approves it: roundledger correct approve {round_} {correction}")
+
+
+@correct.command(
+    epilog=examples(
+        "roundledger correct approve 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11",
+        "roundledger correct approve 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11 --json",
+    )
+)
+@click.argument("round_id", metavar="ROUND")
+@click.argument("correction", type=click.UUID)
+@person_options
+@output_options
+def approve(round_id: str, correction: UUID, speaking: Speaking, form: Form) -> None:
+    """Approve a correction that another person proposed.
+
+    With the last approval needed it is made, on the round as it is then.
+    """
+    from ledger.events import CorrectionApproved
+    from ledger.reports import type_of
+
+    with speaking() as speaker:
+        round_ = speaker.round_of(round_id)
+        positions = speaker.say(type_of(CorrectionApproved), round_, {"correction": str(correction)}, uuid4())
+    made = len(positions) > 1
+    record = {"correction": str(correction), "round": str(round_), "made": made, "positions": positions}
+    if not emit_record(record, form):
+        say(f"approved and made: {correction}" if made else f"approved; it takes one more person: {correction}")
+
+
+@correct.command(epilog=examples("roundledger correct decline 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11 --note 'not so'"))
+@click.argument("round_id", metavar="ROUND")
+@click.argument("correction", type=click.UUID)
+@click.option("--note", help="Why, in words; no person's name.")
+@person_options
+@output_options
+def decline(round_id: str, correction: UUID, note: str | None, speaking: Speaking, form: Form) -> None:
+    """Decline a correction, or withdraw your own; it can never be approved then."""
+    from ledger.events import CorrectionDeclined
+    from ledger.reports import type_of
+
+    with speaking() as speaker:
+        round_ = speaker.round_of(round_id)
+        data = {"correction": str(correction)} | ({} if note is None else {"note": note})
+        positions = speaker.say(type_of(CorrectionDeclined), round_, data, uuid4())
+    if not emit_record({"correction": str(correction), "round": str(round_), "positions": positions}, form):
+        say(f"declined: {correction}")
+
+
+@correct.command("list", epilog=examples("roundledger correct list", "roundledger correct list --round 01939f2a --all --json"))
+@click.option("--round", "round_id", metavar="ROUND", help="Corrections of this round only.")
+@click.option("--all", "decided", is_flag=True, help="Also those that were made or declined.")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="At most so many.")
+@output_options
+def list_(round_id: str | None, decided: bool, limit: int, form: Form) -> None:
+    """List the corrections that wait for an approval, the latest first."""
+    import msgspec
+
+    from cli.ids import find_round, shortened
+    from projections.decisions import corrections
+
+    with database() as dsn, reading(dsn) as conn:
+        round_ = None if round_id is None else find_round(conn, round_id)
+        found = corrections(conn, round_=round_, decided=decided, limit=limit)
+        at, notes = position(conn, "ledger")
+        short = shortened(conn, {each.round for each in found}) if form == "table" else {}
+    rows = [msgspec.structs.asdict(each) for each in found]
+    sheet = Sheet(CORRECTIONS, rows, name="corrections", mixed=True, for_people=lambda row: {**row, "round": short[row["round"]]})
+    emit(Report("Corrections", [sheet], header(as_of_position=at), notes), form)

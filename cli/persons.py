@@ -1,0 +1,194 @@
+"""How a person says something to the ledger: through the running service, or straight to the database where none runs.
+
+Either way it is the token that says who speaks. A name that is typed is at most compared with what the token says.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from uuid import UUID
+
+import click
+
+from cli.options import FILE
+from cli.session import database
+from ledger.errors import CODES, Refusal
+
+if TYPE_CHECKING:
+    import httpx
+    import psycopg
+
+    from ledger.application import Rounds
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+_PATIENCE = 30.0
+"""Seconds for which the service may think about one event."""
+
+
+class Speaker(Protocol):
+    """A person who has proved to be the one, and what they can do."""
+
+    def round_of(self, text: str) -> UUID:
+        """The round with this id, or, where there is a database to look it up in, whose id begins so."""
+
+    def currency(self, round_: UUID) -> str:
+        """The currency of a round, for amounts as people write them."""
+
+    def say(self, type_: str, round_: UUID, data: Mapping[str, Any], id_: UUID) -> list[str]:
+        """Reports an event of this type; the positions of what it brought about. Raises the Refusal otherwise."""
+
+
+def person_options(command: Command) -> Command:
+    """The options by which a person is known and the ledger is reached; the command receives `ask`, which gives the Speaker."""
+
+    @functools.wraps(command)
+    def with_speaker(*arguments: Any, url: str | None, token_file: Path | None, person: str | None, **options: Any) -> Any:
+        return command(*arguments, speaking=lambda: speaking(url, token_file, person), **options)
+
+    for option in (
+        click.option(
+            "--person",
+            envvar="ROUNDLEDGER_PERSON",
+            show_envvar=True,
+            help="Your reference, which the service compares with your token; without a service the token alone says it.",
+        ),
+        click.option("--token-file", type=FILE, help="File with your token, in place of ROUNDLEDGER_TOKEN."),
+        click.option(
+            "--url",
+            envvar="ROUNDLEDGER_URL",
+            show_envvar=True,
+            help="The running service. Without it the command writes to the database itself.",
+        ),
+    ):
+        with_speaker = option(with_speaker)
+    return with_speaker  # type: ignore[return-value]
+
+
+@contextmanager
+def speaking(url: str | None, token_file: Path | None, person: str | None) -> Iterator[Speaker]:
+    """The person whose token it is. Raises Refusal (08) where there is none, or where it is not theirs."""
+    token = (token_file.read_text("utf-8") if token_file else os.environ.get("ROUNDLEDGER_TOKEN", "")).strip()
+    if not token:
+        raise Refusal(
+            "LGR-0801",
+            "no token says who you are",
+            help="put your token into ROUNDLEDGER_TOKEN, or name its file with --token-file",
+        )
+    if url is not None:
+        import httpx
+
+        if person is None:
+            raise click.UsageError("with --url, --person says whose token it is", click.get_current_context())
+        headers = {"authorization": f"Bearer {token}"}
+        with httpx.Client(base_url=url, headers=headers, timeout=_PATIENCE) as client:
+            yield _OverHttp(client, person)
+        return
+    import psycopg
+
+    from ledger.application import Rounds
+    from ledger.store.credentials import authenticate_token
+
+    with database() as dsn, psycopg.connect(dsn, autocommit=True) as conn, closing(Rounds(dsn)) as rounds:
+        found = authenticate_token(conn, token)
+        if person not in (None, found):
+            raise Refusal("LGR-0804", f"the token is not that of {person}", field="person", value=person)
+        yield _Straight(conn, rounds, found)
+
+
+def _event(person: str, type_: str, round_: UUID, data: Mapping[str, Any], id_: UUID) -> bytes:
+    """The CloudEvent, the same whichever way it goes: sent again the other way, it is the same event."""
+    event = {
+        "specversion": "1.0",
+        "id": str(id_),
+        "source": f"/people/{person}",
+        "type": type_,
+        "subject": str(round_),
+        "time": datetime.now(UTC).isoformat(),
+        "data": data,
+    }
+    return json.dumps(event).encode()
+
+
+class _OverHttp:
+    def __init__(self, client: httpx.Client, person: str) -> None:
+        self._client = client
+        self._person = person
+
+    def round_of(self, text: str) -> UUID:
+        try:
+            return UUID(text)
+        except ValueError:
+            raise Refusal("LGR-0701", "the service knows rounds by their whole id", field="id", value=text) from None
+
+    def currency(self, round_: UUID) -> str:
+        return str(self._asked("GET", f"/v1/rounds/{round_}")["currency"])
+
+    def say(self, type_: str, round_: UUID, data: Mapping[str, Any], id_: UUID) -> list[str]:
+        event = _event(self._person, type_, round_, data, id_)
+        headers = {"content-type": "application/cloudevents+json"}
+        [item] = self._asked("POST", "/v1/events", content=event, headers=headers)["items"]
+        return list(item["positions"])
+
+    def _asked(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        import httpx
+
+        try:
+            answer = self._client.request(method, path, **options)
+        except httpx.TransportError as error:
+            raise Refusal(
+                "LGR-0706",
+                f"the service does not answer: {str(error) or type(error).__name__}",
+                value=str(self._client.base_url),
+                help="list the corrections before you ask again: it may have been taken",
+            ) from error
+        document: dict[str, Any] = answer.json()
+        if answer.status_code != 200:
+            raise _refusal(document)
+        return document
+
+
+def _refusal(problem: Mapping[str, Any]) -> Refusal:
+    """The service's problem (RFC 9457) as a refusal of this side."""
+    errors = problem.get("errors") or [{}]
+    code, said = problem.get("code"), problem.get("detail") or problem.get("title")
+    return Refusal(
+        code if code in CODES else "LGR-0509",
+        str(said),
+        field=errors[0].get("field"),
+        value=errors[0].get("value"),
+        help=problem.get("help"),
+        cite=problem.get("cite"),
+    )
+
+
+class _Straight:
+    def __init__(self, conn: psycopg.Connection[Any], rounds: Rounds, person: str) -> None:
+        self._conn = conn
+        self._rounds = rounds
+        self._person = person
+
+    def round_of(self, text: str) -> UUID:
+        from cli.ids import find_round
+
+        return find_round(self._conn, text)
+
+    def currency(self, round_: UUID) -> str:
+        return self._rounds.round(round_).terms.currency
+
+    def say(self, type_: str, round_: UUID, data: Mapping[str, Any], id_: UUID) -> list[str]:
+        from ledger.api import intake
+        from ledger.reports import Caller, Verdict
+
+        said = _event(self._person, type_, round_, data, id_)
+        [item] = intake.read(said, intake.ONE, datetime.now(UTC)).items
+        verdict = item if isinstance(item, Verdict) else self._rounds.post([item.from_caller(Caller(person=self._person))])[0]
+        if verdict.refusal is not None:
+            raise verdict.refusal
+        return [str(position) for position in verdict.positions]

@@ -1,0 +1,101 @@
+"""`roundledger correct`, through a running service and without one: whose token it is decides who speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from cli.demo_service import service
+from tests.e2e.process import printed, roundledger
+from tests.support import Terminal, accepted, house
+
+AUTHOR, APPROVER, AUDITOR = "S-7", "S-8", "A-1"
+"""Of the demo house: two supervisors, and one who only looks."""
+
+
+@pytest.fixture
+def settled(dsn: str) -> tuple[Terminal, str]:
+    """A settled round with a straight on 17, which is its outcome; and that bet's id."""
+    table = Terminal()
+    with closing(house(dsn)) as rounds:
+        opening, bet = table.open(), table.bet("straight:17")
+        accepted(rounds.post([opening, bet, table.close(), table.outcome("17")]))
+    return table, str(bet.event_id)
+
+
+@pytest.fixture
+def tokens(dsn: str) -> dict[str, str]:
+    """Person → token."""
+    return {person: printed("tokens", "issue", person, LEDGER_DSN=dsn)["token"] for person in (AUTHOR, APPROVER, AUDITOR)}
+
+
+@pytest.fixture(params=["straight", "service"])
+def way(request: pytest.FixtureRequest, dsn: str) -> Iterator[dict[str, Any]]:
+    """The settings by which the ledger is reached: the database itself, or a service on it."""
+    if request.param == "straight":
+        yield {"LEDGER_DSN": dsn}
+    else:
+        with service(dsn) as url:
+            # The database stands in the way of nobody who has the service: this one does not exist.
+            yield {"ROUNDLEDGER_URL": url, "LEDGER_DSN": "host=nowhere.invalid"}
+
+
+def as_(person: str, tokens: dict[str, str]) -> dict[str, Any]:
+    return {"ROUNDLEDGER_TOKEN": tokens[person], "ROUNDLEDGER_PERSON": person}
+
+
+def test_one_person_proposes_and_another_approves(
+    dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str], way: dict[str, Any]
+) -> None:
+    table, bet = settled
+    round_ = str(table.round)
+    author, approver = as_(AUTHOR, tokens), as_(APPROVER, tokens)
+    wish = ("correct", "propose", round_, "bet", "--bet", bet, "--stake", "50.00", "--reason", "miskeyed_stake")
+    proposed: dict[str, Any] = printed(*wish, **author, **way)
+    correction = proposed["correction"]
+    [waiting] = printed("correct", "list", LEDGER_DSN=dsn)["corrections"]
+    assert (waiting["correction"], waiting["stake"], waiting["status"]) == (correction, "5000", "proposed")
+    assert waiting["proposed_by"] == AUTHOR
+    own = roundledger("correct", "approve", round_, correction, code=2, **author, **way)
+    assert "error[LGR-0249]" in own.stderr
+    approved = printed("correct", "approve", round_, correction, **approver, **way)
+    assert approved["made"] is True
+    assert printed("correct", "list", LEDGER_DSN=dsn)["corrections"] == []
+    [made] = printed("correct", "list", "--round", round_[:13], "--all", LEDGER_DSN=dsn)["corrections"]
+    assert (made["status"], made["approved_by"]) == ("approved", APPROVER)
+    again = roundledger("correct", "decline", round_, correction, code=2, **approver, **way)
+    assert "error[LGR-0243]" in again.stderr
+
+
+def test_a_name_that_is_typed_is_nobody(
+    dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str], way: dict[str, Any]
+) -> None:
+    table, _ = settled
+    wish = ("correct", "propose", str(table.round), "outcome", "--outcome", "7", "--reason", "miskeyed_outcome")
+    for settings, code in (
+        ({"ROUNDLEDGER_PERSON": AUTHOR}, "LGR-0801"),
+        ({"ROUNDLEDGER_PERSON": AUTHOR, "ROUNDLEDGER_TOKEN": "rlt_made-up"}, "LGR-0802"),
+        ({"ROUNDLEDGER_PERSON": AUTHOR, "ROUNDLEDGER_TOKEN": tokens[APPROVER]}, "LGR-0804"),
+        (as_(AUDITOR, tokens), "LGR-0804"),
+    ):
+        refused = roundledger(*wish, code=2, **settings, **way)
+        assert f"error[{code}]" in refused.stderr, refused.stderr
+    assert printed("correct", "list", "--all", LEDGER_DSN=dsn)["corrections"] == []
+
+
+def test_a_settled_round_is_corrected_beside_a_service_that_plays_its_table(
+    dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str]
+) -> None:
+    table, bet = settled
+    round_ = str(table.round)
+    with closing(house(dsn, lease_idle=600.0)) as playing:
+        accepted(playing.post([table.open(), table.bet("red")]))
+        wish = ("correct", "propose", round_, "bet_void", "--bet", bet, "--reason", "dispute_upheld", "--note", "seen on camera")
+        proposed = printed(*wish, **as_(AUTHOR, tokens), LEDGER_DSN=dsn)
+        printed("correct", "approve", round_, proposed["correction"], **as_(APPROVER, tokens), LEDGER_DSN=dsn)
+        accepted(playing.post([table.bet("black"), table.close(), table.outcome("1")]))
+        [found] = [each for each in playing.round(table.round).bets.values() if each.spot == "red"]
+    assert found.result == "won"
