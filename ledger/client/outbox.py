@@ -1,0 +1,392 @@
+"""The outbox: what happened at one terminal, on its own disk before anybody relies on it, until the ledger has judged it.
+
+One SQLite file for each terminal, in WAL mode with `synchronous=FULL`: `put` returns when the events have been flushed to the
+disk, so neither a killed process nor a cut of power loses one that was put, and a transaction leaves all of its events or none.
+(A disk that answers a flush without one can lie to any database.)
+
+Numbers. Each event gets the next number of the outbox's epoch, in the transaction that stores it, so that numbers have no gaps
+and two processes with the same file number as one. The epoch is drawn anew whenever an outbox is opened and something is put:
+above the one in the file, above the clock's microseconds, and by a random step. A file that was copied, or restored to an older
+state, therefore never gives out a number again that another copy gave out, even where the clocks stand still.
+
+Order. Events are sent in the order in which they were put. What was answered is kept: accepted events until `forget`, rejected
+ones for a person, with the reason. Whoever sends the same event twice gets the same answer twice, so two processes may flush one
+outbox at once; the first answer to arrive is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import RLock
+from typing import Any, NamedTuple, Self
+from uuid import UUID
+
+import msgspec
+
+from ledger.client.answers import Item, Problem
+from ledger.client.happenings import Event
+from ledger.errors import Refusal
+
+BUSY_SECONDS = 20.0
+"""How long a process waits for another that is writing to the same file."""
+LARGEST = 1 << 18
+"""Bytes of one encoded event: a quarter of what a post holds."""
+_APPLICATION = 0x524C4F42
+"""`PRAGMA application_id` of an outbox."""
+_VERSION = 1
+_EPOCH_STEP = 1 << 20
+_LARGEST_EPOCH = 2**53 - 1
+"""Beyond this readers of JSON round (RFC 7493, 2.2)."""
+
+_SCHEMA = f"""
+CREATE TABLE numbering (
+    terminal TEXT NOT NULL,
+    epoch INTEGER NOT NULL DEFAULT 0,
+    last INTEGER NOT NULL DEFAULT 0,
+    one INTEGER NOT NULL UNIQUE DEFAULT 1 CHECK (one = 1)
+);
+CREATE TABLE events (
+    n INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    epoch INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    round TEXT NOT NULL,
+    body TEXT NOT NULL,
+    put_at TEXT NOT NULL,
+    tries INTEGER NOT NULL DEFAULT 0,
+    state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'acknowledged', 'rejected')),
+    answered_at TEXT,
+    positions TEXT,
+    problem TEXT,
+    seen INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (epoch, sequence)
+);
+CREATE INDEX waiting ON events (n) WHERE state = 'waiting';
+CREATE INDEX rejected ON events (n) WHERE state = 'rejected';
+PRAGMA application_id = {_APPLICATION};
+PRAGMA user_version = {_VERSION};
+"""
+
+
+class Queued(NamedTuple):
+    """An event that waits for its answer."""
+
+    n: int
+    """Its place in the outbox."""
+    id: UUID
+    body: bytes
+    """As it is sent, each time."""
+
+
+class Rejected(NamedTuple):
+    """An event that the ledger will never take, and why."""
+
+    id: UUID
+    type: str
+    round: UUID
+    epoch: int
+    sequence: int
+    put_at: datetime
+    answered_at: datetime
+    problem: Problem
+    body: str
+    """The event as it was sent."""
+
+
+class Standing(NamedTuple):
+    """How an outbox stands."""
+
+    terminal: str
+    epoch: int
+    """The latest that was drawn; 0 where nothing was put yet."""
+    last: int
+    """The last number given out in it."""
+    contiguous: int
+    """The number in it up to which every event has been judged."""
+    waiting: int
+    oldest: datetime | None
+    """When the oldest event that waits was put."""
+    last_problem: str | None
+    """Of the oldest event that waits: why it was turned away so far, where it was."""
+    acknowledged: int
+    """Events kept in the file that were accepted."""
+    rejected: int
+    """Events that were rejected for good and not marked as seen."""
+
+
+class Outbox:
+    """An open outbox. Thread-safe; several processes may have the same file open."""
+
+    def __init__(
+        self, path: Path, *, terminal: str | None = None, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        """Opens the outbox at `path`; with `terminal`, makes it where there is none.
+
+        Raises Refusal LGR-0720: no outbox there and no terminal named, another terminal's, or a file that cannot be used.
+        """
+        self.path = path
+        self._now = now
+        self._lock = RLock()
+        self._drawn = False
+        with _told(path):
+            if terminal is None and not path.exists():
+                raise _unfit(path, "there is no outbox here", "name its terminal, and it is made")
+            _made(path)
+            self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        try:
+            with _told(path):
+                self._prepare(terminal)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def close(self) -> None:
+        """Closes the file; what waits stays in it."""
+        with self._lock:
+            self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # What happens at the terminal.
+
+    def put(self, *events: Event) -> list[Event]:
+        """Stores events, all or none, and numbers them; they are on the disk when this returns.
+
+        Raises Refusal LGR-0721 where there is no room, LGR-0720 where the file cannot be written; none of the events is in the
+        outbox then. Raises ValueError for another terminal's event, a numbered one, one that is too large, or an id that is in
+        the outbox already.
+        """
+        for event in events:
+            if event.terminal != self.terminal or event.sequence is not None:
+                raise ValueError(f"not a fresh event of terminal {self.terminal}: {event}")
+        with self._writing() as db:
+            drawn = self._draw(db)
+            [(epoch, last)] = db.execute("SELECT epoch, last FROM numbering")
+            numbered = [
+                msgspec.structs.replace(event, epoch=epoch, sequence=last + n) for n, event in enumerate(events, start=1)
+            ]
+            put_at = self._now().isoformat()
+            for event in numbered:
+                body = event.encoded()
+                if len(body) > LARGEST:
+                    raise ValueError(f"an event holds at most {LARGEST} bytes: {event.id}")
+                values = (str(event.id), epoch, event.sequence, event.type, str(event.round), body.decode(), put_at)
+                try:
+                    db.execute("INSERT INTO events (id, epoch, sequence, type, round, body, put_at) VALUES (?,?,?,?,?,?,?)", values)
+                except sqlite3.IntegrityError:
+                    raise ValueError(f"the outbox holds an event with this id: {event.id}") from None
+            db.execute("UPDATE numbering SET last = ?", (last + len(numbered),))
+        self._drawn = self._drawn or drawn
+        return numbered
+
+    def _draw(self, db: sqlite3.Connection) -> bool:
+        """A fresh epoch with the first event of this opening."""
+        if self._drawn:
+            return False
+        [(epoch,)] = db.execute("SELECT epoch FROM numbering")
+        fresh = max(epoch, time.time_ns() // 1000) + 1 + secrets.randbelow(_EPOCH_STEP)
+        if fresh > _LARGEST_EPOCH:
+            raise _unfit(self.path, "the clock is centuries off", "set it, and begin a new outbox")
+        db.execute("UPDATE numbering SET epoch = ?, last = 0", (fresh,))
+        return True
+
+    # What the ledger says of it.
+
+    def waiting(self, *, after: int = 0, limit: int, most: int) -> list[Queued]:
+        """The next events that wait, in order, beyond place `after`: up to `limit`, and up to `most` bytes (at least one)."""
+        found: list[Queued] = []
+        size = 0
+        for n, id_, body in self._ask(
+            "SELECT n, id, body FROM events WHERE state = 'waiting' AND n > ? ORDER BY n LIMIT ?", (after, limit)
+        ):
+            encoded = body.encode()
+            size += len(encoded) + 1
+            if found and size > most:
+                break
+            found.append(Queued(n, UUID(id_), encoded))
+        return found
+
+    def answered(self, answers: Sequence[tuple[Queued, Item]]) -> None:
+        """Keeps what the ledger said of each event, all or none; of two answers to one event the first that was final."""
+        at = self._now().isoformat()
+        with self._writing() as db:
+            for event, item in answers:
+                if not item.final:
+                    state, at_ = "waiting", None
+                else:
+                    state, at_ = ("rejected" if item.status == "rejected" else "acknowledged"), at
+                problem = None if item.problem is None else msgspec.json.encode(item.problem).decode()
+                db.execute(
+                    "UPDATE events SET tries = tries + 1, state = ?, answered_at = ?, positions = ?, problem = ? "
+                    "WHERE n = ? AND id = ? AND state = 'waiting'",
+                    (state, at_, " ".join(item.positions) or None, problem, event.n, str(event.id)),
+                )
+
+    def rejected(self, *, seen: bool = False) -> list[Rejected]:
+        """The events that were rejected for good, in order; with `seen` also those that somebody has seen to."""
+        rows = self._ask(
+            "SELECT id, type, round, epoch, sequence, put_at, answered_at, problem, body FROM events "
+            "WHERE state = 'rejected' AND seen <= ? ORDER BY n",
+            (int(seen),),
+        )
+        return [
+            Rejected(
+                UUID(id_),
+                type_,
+                UUID(round_),
+                epoch,
+                sequence,
+                datetime.fromisoformat(put_at),
+                datetime.fromisoformat(answered_at),
+                msgspec.json.decode(problem, type=Problem),
+                body,
+            )
+            for id_, type_, round_, epoch, sequence, put_at, answered_at, problem, body in rows
+        ]
+
+    def mark_seen(self) -> int:
+        """Somebody has seen to every rejected event: they stay in the file and are no longer told of. How many there were."""
+        with self._writing() as db:
+            return db.execute("UPDATE events SET seen = 1 WHERE state = 'rejected' AND seen = 0").rowcount
+
+    def forget(self, older: timedelta) -> int:
+        """Removes the events that were acknowledged longer ago than this. How many there were."""
+        before = (self._now() - older).isoformat()
+        with self._writing() as db:
+            return db.execute("DELETE FROM events WHERE state = 'acknowledged' AND answered_at < ?", (before,)).rowcount
+
+    # How it stands.
+
+    @property
+    def terminal(self) -> str:
+        """The terminal whose outbox this is."""
+        return self._terminal
+
+    def standing(self) -> Standing:
+        """One consistent look at the whole."""
+        [found] = self._ask(
+            """
+            SELECT terminal, epoch, last,
+                coalesce((SELECT min(e.sequence) FROM events e WHERE e.epoch = n.epoch AND e.state = 'waiting'), last + 1) - 1,
+                (SELECT count(*) FROM events WHERE state = 'waiting'),
+                (SELECT put_at FROM events WHERE state = 'waiting' ORDER BY n LIMIT 1),
+                (SELECT problem FROM events WHERE state = 'waiting' ORDER BY n LIMIT 1),
+                (SELECT count(*) FROM events WHERE state = 'acknowledged'),
+                (SELECT count(*) FROM events WHERE state = 'rejected' AND seen = 0)
+            FROM numbering n
+            """
+        )
+        *facts, waiting, oldest, problem, acknowledged, rejected = found
+        return Standing(
+            *facts,
+            waiting,
+            None if oldest is None else datetime.fromisoformat(oldest),
+            None if problem is None else str(msgspec.json.decode(problem, type=Problem)),
+            acknowledged,
+            rejected,
+        )
+
+    def latest_round(self, opening: str) -> list[bytes]:
+        """The events of the round that was opened last by an event of type `opening`, as far as they are kept, in order."""
+        rows = self._ask(
+            "SELECT body FROM events WHERE round = (SELECT round FROM events WHERE type = ? ORDER BY n DESC LIMIT 1) "
+            "AND state <> 'rejected' ORDER BY n",
+            (opening,),
+        )
+        return [body.encode() for (body,) in rows]
+
+    # SQLite.
+
+    def _prepare(self, terminal: str | None) -> None:
+        db = self._db
+        [(application,)], [(tables,)] = (
+            db.execute("PRAGMA application_id").fetchall(),
+            db.execute("SELECT count(*) FROM sqlite_schema").fetchall(),
+        )
+        if application not in (0, _APPLICATION) or (application == 0 and tables):
+            raise _unfit(self.path, "this file is no outbox", "name another, which is then made")
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA fullfsync = ON")
+        db.execute("PRAGMA checkpoint_fullfsync = ON")
+        with self._writing():
+            [(version,)] = db.execute("PRAGMA user_version")
+            if version == 0:
+                if terminal is None:
+                    raise _unfit(self.path, "there is no outbox here", "name its terminal, and it is made")
+                for statement in _SCHEMA.split(";\n"):
+                    db.execute(statement)
+                db.execute("INSERT INTO numbering (terminal) VALUES (?)", (terminal,))
+            elif version != _VERSION:
+                raise _unfit(self.path, f"it was written by a later release (version {version})", "use that release")
+        [(self._terminal,)] = db.execute("SELECT terminal FROM numbering")
+        if terminal is not None and terminal != self._terminal:
+            raise _unfit(self.path, f"this is the outbox of terminal {self._terminal}, not of {terminal}", "one for each terminal")
+
+    def _ask(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._lock, _told(self.path):
+            return self._db.execute(query, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, durable at its end."""
+        with self._lock, _told(self.path):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+
+def _made(path: Path) -> None:
+    """The file, for its owner only, and its name on the disk as well."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return
+    directory = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """What SQLite and the file system say, as refusals."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_FULL:
+            raise Refusal(
+                "LGR-0721",
+                "the disk of the outbox is full; nothing of this was stored",
+                field="outbox",
+                value=str(path),
+                help="make room, then do it again",
+            ) from error
+        if code == sqlite3.SQLITE_BUSY:
+            raise _unfit(path, f"another process has been writing to it for {BUSY_SECONDS:g} s", "try again") from error
+        raise _unfit(path, f"SQLite says: {error}", "put it on a local disk that can be written") from error
+    except OSError as error:
+        raise _unfit(path, f"the file cannot be opened: {error.strerror}", "name a file on a local disk") from error
+
+
+def _unfit(path: Path, detail: str, help_: str) -> Refusal:
+    return Refusal("LGR-0720", detail, field="outbox", value=str(path), help=help_)
