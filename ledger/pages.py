@@ -277,8 +277,9 @@ PAGES: dict[str, str] = {
         "one. What was put into an outbox before is still in it."
     ),
     "LGR-0721": (
-        "The disk on which the outbox lies is full. Of what was to be stored nothing was, so the terminal must not go on as if it "
-        "were. What was put in before is still there and can be sent. Make room; `roundledger terminal status` counts what waits."
+        "The disk on which the outbox lies is full. Of what was to be stored nothing was, so the terminal must not go on as if "
+        "it were. What was put in before is still there and can be sent. Make room, then do it again."
     ),
+    "LGR-0722": "A terminal signs with the key in a file: what `roundledger keys issue TERMINAL --json` printed.",
 }
 """Code → what a person should know beyond its title."""

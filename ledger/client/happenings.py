@@ -70,9 +70,7 @@ def happened(
     checked = _checked(data)
     if round is None:
         round = _own_round(checked)
-    return Event(
-        id=id or uuid7(), terminal=terminal, round=round, at=(at or datetime.now(UTC)).astimezone(UTC), data=checked
-    )
+    return Event(id=id or uuid7(), terminal=terminal, round=round, at=(at or datetime.now(UTC)).astimezone(UTC), data=checked)
 
 
 def batch(events: Iterable[bytes]) -> bytes:

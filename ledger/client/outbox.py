@@ -75,6 +75,8 @@ PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {_VERSION};
 """
 
+_INSERT = "INSERT INTO events (id, epoch, sequence, type, round, body, put_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
 
 class Queued(NamedTuple):
     """An event that waits for its answer."""
@@ -174,9 +176,7 @@ class Outbox:
         with self._writing() as db:
             drawn = self._draw(db)
             [(epoch, last)] = db.execute("SELECT epoch, last FROM numbering")
-            numbered = [
-                msgspec.structs.replace(event, epoch=epoch, sequence=last + n) for n, event in enumerate(events, start=1)
-            ]
+            numbered = [msgspec.structs.replace(event, epoch=epoch, sequence=last + n) for n, event in enumerate(events, start=1)]
             put_at = self._now().isoformat()
             for event in numbered:
                 body = event.encoded()
@@ -184,7 +184,7 @@ class Outbox:
                     raise ValueError(f"an event holds at most {LARGEST} bytes: {event.id}")
                 values = (str(event.id), epoch, event.sequence, event.type, str(event.round), body.decode(), put_at)
                 try:
-                    db.execute("INSERT INTO events (id, epoch, sequence, type, round, body, put_at) VALUES (?,?,?,?,?,?,?)", values)
+                    db.execute(_INSERT, values)
                 except sqlite3.IntegrityError:
                     raise ValueError(f"the outbox holds an event with this id: {event.id}") from None
             db.execute("UPDATE numbering SET last = ?", (last + len(numbered),))
@@ -288,9 +288,12 @@ class Outbox:
             FROM numbering n
             """
         )
-        *facts, waiting, oldest, problem, acknowledged, rejected = found
+        name, epoch, last, contiguous, waiting, oldest, problem, acknowledged, rejected = found
         return Standing(
-            *facts,
+            name,
+            epoch,
+            last,
+            contiguous,
             waiting,
             None if oldest is None else datetime.fromisoformat(oldest),
             None if problem is None else str(msgspec.json.decode(problem, type=Problem)),
@@ -331,9 +334,11 @@ class Outbox:
                 db.execute("INSERT INTO numbering (terminal) VALUES (?)", (terminal,))
             elif version != _VERSION:
                 raise _unfit(self.path, f"it was written by a later release (version {version})", "use that release")
-        [(self._terminal,)] = db.execute("SELECT terminal FROM numbering")
+        [(found,)] = db.execute("SELECT terminal FROM numbering")
+        self._terminal = str(found)
         if terminal is not None and terminal != self._terminal:
-            raise _unfit(self.path, f"this is the outbox of terminal {self._terminal}, not of {terminal}", "one for each terminal")
+            detail = f"this is the outbox of terminal {self._terminal}, not of {terminal}"
+            raise _unfit(self.path, detail, "each terminal has its own")
 
     def _ask(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._lock, _told(self.path):
