@@ -39,46 +39,38 @@ class Flushed:
 def flush(outbox: Outbox, door: Door, *, batch: int = BATCH, stop: Callable[[], bool] = lambda: False) -> Flushed:
     """Sends all that waits, up to `batch` events in a post, until each has its final answer or nothing moves any more.
 
-    A post without an answer is repeated as the door's `retry` says before anything later is sent. An event that is turned away
-    for now (its round is not open yet, another process has the table) does not hold up those after it: the ledger judges each by
-    its number and the state of its round. It is sent again in the next pass, for as long as passes bring something about. Ends
-    early where `stop` says so. Raises what the outbox refuses.
+    Always the oldest first: a post without an answer is repeated as the door's `retry` says before anything later is sent, and
+    whenever something was judged, those that had been turned away for now (their round was not open yet, another process had the
+    table) come first again. They hold up nothing else: what is turned away is passed over until something moves. Ends early where
+    `stop` says so. Raises what the outbox refuses.
     """
     done = Flushed()
+    size, past = batch, 0
     try:
-        while not stop():
-            before = done.judged
-            left = _pass(outbox, door, batch, stop, done)
-            if not left or done.judged == before:
-                break
+        while not stop() and (events := outbox.waiting(after=past, limit=size, most=BATCH_BYTES)):
+            try:
+                judged = _post(outbox, door, events, done)
+            except Refused as refused:
+                if refused.problem.status != 413 or len(events) == 1:
+                    raise
+                size = len(events) // 2  # something in between takes less than the ledger does
+                continue
+            past = 0 if judged else events[-1].n
     except (Unanswered, Refused) as failure:
         done.failure = failure
     done.waiting = outbox.standing().waiting
     return done
 
 
-def _pass(outbox: Outbox, door: Door, size: int, stop: Callable[[], bool], done: Flushed) -> int:
-    """Sends each event that waits once, in order; how many were turned away for now."""
-    after = left = 0
-    while not stop() and (events := outbox.waiting(after=after, limit=size, most=BATCH_BYTES)):
-        try:
-            left += _post(outbox, door, events, done)
-        except Refused as refused:
-            if refused.problem.status != 413 or len(events) == 1:
-                raise
-            size = len(events) // 2  # somebody in between takes less than the ledger does
-            continue
-        after = events[-1].n
-    return left
-
-
 def _post(outbox: Outbox, door: Door, events: list[Queued], done: Flushed) -> int:
+    """Posts these, and keeps the answers; how many were judged for good."""
     answer = door.post([event.body for event in events])
     done.posts += 1
     answered = list(zip(events, answer.items, strict=True))
     if any(item.id != event.id for event, item in answered):
         raise Unanswered("the answer is about other events than those that were sent")
     outbox.answered(answered)
+    before = done.judged
     for _, item in answered:
         if item.status == "accepted":
             done.accepted += 1
@@ -86,4 +78,4 @@ def _post(outbox: Outbox, door: Door, events: list[Queued], done: Flushed) -> in
             done.replayed += 1
         elif item.final:
             done.rejected += 1
-    return sum(not item.final for _, item in answered)
+    return done.judged - before

@@ -314,12 +314,12 @@ class Outbox:
 
     def _prepare(self, terminal: str | None) -> None:
         db = self._db
-        [(application,)], [(tables,)] = (
-            db.execute("PRAGMA application_id").fetchall(),
-            db.execute("SELECT count(*) FROM sqlite_schema").fetchall(),
-        )
+        [(application,)] = db.execute("PRAGMA application_id")
+        [(tables,)] = db.execute("SELECT count(*) FROM sqlite_schema")
         if application not in (0, _APPLICATION) or (application == 0 and tables):
             raise _unfit(self.path, "this file is no outbox", "name another, which is then made")
+        if application == 0 and terminal is None:
+            raise _unfit(self.path, "there is no outbox here", "name its terminal, and it is made")
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
         db.execute("PRAGMA fullfsync = ON")
@@ -327,8 +327,6 @@ class Outbox:
         with self._writing():
             [(version,)] = db.execute("PRAGMA user_version")
             if version == 0:
-                if terminal is None:
-                    raise _unfit(self.path, "there is no outbox here", "name its terminal, and it is made")
                 for statement in _SCHEMA.split(";\n"):
                     db.execute(statement)
                 db.execute("INSERT INTO numbering (terminal) VALUES (?)", (terminal,))
