@@ -19,6 +19,7 @@ from ledger.client.flush import Flushed, flush
 from ledger.client.happenings import BATCH_TYPE, Event, batch, happened, uuid7
 from ledger.client.outbox import Outbox, Queued, Rejected, Standing
 from ledger.client.retry import Retry, retry_after
+from ledger.client.sender import Sender, Sent
 from ledger.client.signing import Signing
 
 __all__ = [
@@ -36,6 +37,8 @@ __all__ = [
     "Refused",
     "Rejected",
     "Retry",
+    "Sender",
+    "Sent",
     "Signing",
     "Standing",
     "Unanswered",

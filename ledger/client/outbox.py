@@ -304,11 +304,22 @@ class Outbox:
     def latest_round(self, opening: str) -> list[bytes]:
         """The events of the round that was opened last by an event of type `opening`, as far as they are kept, in order."""
         rows = self._ask(
-            "SELECT body FROM events WHERE round = (SELECT round FROM events WHERE type = ? ORDER BY n DESC LIMIT 1) "
-            "AND state <> 'rejected' ORDER BY n",
+            "SELECT body FROM events WHERE state <> 'rejected' AND round = "
+            "(SELECT round FROM events WHERE type = ? AND state <> 'rejected' ORDER BY n DESC LIMIT 1) ORDER BY n",
             (opening,),
         )
         return [body.encode() for (body,) in rows]
+
+    def delays(self, *, after: int = 0) -> list[float]:
+        """Seconds from `put` to the final answer, of the events beyond place `after` that have one."""
+        rows = self._ask("SELECT put_at, answered_at FROM events WHERE n > ? AND answered_at IS NOT NULL ORDER BY n", (after,))
+        return [(datetime.fromisoformat(answered) - datetime.fromisoformat(put)).total_seconds() for put, answered in rows]
+
+    @property
+    def end(self) -> int:
+        """The place of the event that was put last; 0 where there is none."""
+        [(last,)] = self._ask("SELECT coalesce(max(n), 0) FROM events")
+        return int(last)
 
     # SQLite.
 
