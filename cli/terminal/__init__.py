@@ -11,9 +11,9 @@ from cli.terminal.standing import status
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def terminal() -> None:
-    """A table's terminal: it loses nothing, whatever the link does.
+    """A table's terminal, which loses nothing.
 
-    Every event is in the terminal's outbox, on its own disk, before anything is sent; it is sent until the ledger has judged it.
+    Whatever the link does, every event is in the terminal's outbox, on its own disk, before anything is sent; it is sent until the ledger has judged it.
     An outbox is one file (SQLite), made when it is first used, for one terminal.
     """
 

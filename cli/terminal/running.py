@@ -80,9 +80,9 @@ def run(
     packed: bool,
     form: Form,
 ) -> int:
-    """Play rounds at a table with made-up bettors and outcomes, as its terminal would.
+    """Play made-up rounds as a table's terminal would.
 
-    Each event goes into the outbox when it happens, and a second thread sends what is there; while the link is down the table
+    Bettors and outcomes are made up from a seed. Each event goes into the outbox when it happens, and a second thread sends what is there; while the link is down the table
     plays on. A round that an earlier run left open is ended first. Without --rounds and --seconds it plays until interrupted, and
     ends with the round it is at. With --rate 0 it drives the load that one table can make.
     """

@@ -43,9 +43,9 @@ _REJECTED = (
 @click.option("--all", "every", is_flag=True, help="Show those that were dealt with, too.")
 @output_options
 def status(path: Path, name: str | None, seen: bool, every: bool, form: Form) -> int:
-    """Show what waits in the outbox, and what the ledger rejected, with the reasons.
+    """Show what waits in the outbox and what was rejected.
 
-    Needs no service. `contiguous` is the number, in the present epoch, up to which the ledger has judged every event.
+    Rejected events are shown with the ledger's reasons. Needs no service. `contiguous` is the number, in the present epoch, up to which the ledger has judged every event.
     """
     from ledger.client import Outbox
 
