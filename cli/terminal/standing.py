@@ -45,7 +45,9 @@ _REJECTED = (
 def status(path: Path, name: str | None, seen: bool, every: bool, form: Form) -> int:
     """Show what waits in the outbox and what was rejected.
 
-    Rejected events are shown with the ledger's reasons. Needs no service. `contiguous` is the number, in the present epoch, up to which the ledger has judged every event.
+    Rejected events are shown with the ledger's reasons. Needs no service. `contiguous` is the number, in the present epoch, up to
+    which the ledger has judged every event; `received` is how far it said itself that it has them. Where that stays less, ask why:
+    a ledger that was restored to an earlier moment no longer has what it acknowledged since.
     """
     from ledger.client import Outbox
 
@@ -69,6 +71,7 @@ def _facts(stands: Standing) -> dict[str, Any]:
         "epoch": stands.epoch,
         "last": stands.last,
         "contiguous": stands.contiguous,
+        "received": stands.received,
         "waiting": stands.waiting,
         "oldest": stands.oldest,
         "oldest_seconds": None if stands.oldest is None else int((datetime.now(UTC) - stands.oldest).total_seconds()),

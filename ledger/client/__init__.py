@@ -13,7 +13,7 @@ The bodies are those of `ledger.reports`, one struct for each type of event. Not
 imported: this is what a terminal needs and no more.
 """
 
-from ledger.client.answers import Answer, FieldError, Item, Problem, Refused, Unanswered
+from ledger.client.answers import Answer, FieldError, Item, Problem, Refused, Sequence, Unanswered
 from ledger.client.door import TIMEOUT, Door
 from ledger.client.flush import Flushed, flush
 from ledger.client.happenings import BATCH_TYPE, Event, batch, happened, uuid7
@@ -39,6 +39,7 @@ __all__ = [
     "Retry",
     "Sender",
     "Sent",
+    "Sequence",
     "Signing",
     "Standing",
     "Unanswered",

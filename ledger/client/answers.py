@@ -53,10 +53,23 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
         return self.status != "rejected" or (self.problem is not None and not self.problem.retryable)
 
 
+class Sequence(msgspec.Struct, frozen=True, kw_only=True):
+    """What the ledger has received of one epoch of a terminal: which of its numbers it has judged."""
+
+    terminal: str
+    epoch: int
+    contiguous: int
+    """The number up to which it has all from 1."""
+    missing: tuple[tuple[int, int], ...] = ()
+    """From, to: the first of the numbers that are missing below the highest that it has."""
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """One item for each event of a post, in the same order."""
 
     items: tuple[Item, ...]
+    sequences: tuple[Sequence, ...] = ()
+    """What the ledger has received by now of each terminal and epoch that numbered events of the post."""
 
 
 class Unanswered(Exception):

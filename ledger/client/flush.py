@@ -69,7 +69,7 @@ def _post(outbox: Outbox, door: Door, events: list[Queued], done: Flushed) -> in
     answered = list(zip(events, answer.items, strict=True))
     if any(item.id != event.id for event, item in answered):
         raise Unanswered("the answer is about other events than those that were sent")
-    outbox.answered(answered)
+    outbox.answered(answered, answer.sequences)
     before = done.judged
     for _, item in answered:
         if item.status == "accepted":

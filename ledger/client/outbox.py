@@ -31,6 +31,7 @@ from uuid import UUID
 import msgspec
 
 from ledger.client.answers import Item, Problem
+from ledger.client.answers import Sequence as Received
 from ledger.client.happenings import Event
 from ledger.errors import Refusal
 
@@ -68,6 +69,11 @@ CREATE TABLE events (
     problem TEXT,
     seen INTEGER NOT NULL DEFAULT 0,
     UNIQUE (epoch, sequence)
+);
+CREATE TABLE received (
+    epoch INTEGER PRIMARY KEY,
+    contiguous INTEGER NOT NULL,
+    heard_at TEXT NOT NULL
 );
 CREATE INDEX waiting ON events (n) WHERE state = 'waiting';
 CREATE INDEX rejected ON events (n) WHERE state = 'rejected';
@@ -113,6 +119,9 @@ class Standing(NamedTuple):
     """The last number given out in it."""
     contiguous: int
     """The number in it up to which every event has been judged."""
+    received: int | None
+    """The number in it up to which the ledger has all, as it last said; None where it did not say. It stays below `contiguous`
+    where the ledger was restored to an earlier moment, and no longer has what it acknowledged since."""
     waiting: int
     oldest: datetime | None
     """When the oldest event that waits was put."""
@@ -218,9 +227,12 @@ class Outbox:
             found.append(Queued(n, UUID(id_), encoded))
         return found
 
-    def answered(self, answers: Sequence[tuple[Queued, Item]]) -> None:
-        """Keeps what the ledger said of each event, all or none; of two answers to one event the first that was final."""
-        at = self._now().isoformat()
+    def answered(self, answers: Sequence[tuple[Queued, Item]], received: Sequence[Received] = ()) -> None:
+        """Keeps what the ledger said of each event, all or none; of two answers to one event the first that was final.
+
+        `received` is what it said that it has of this terminal by now.
+        """
+        at, changed = self._now().isoformat(), 0
         with self._writing() as db:
             for event, item in answers:
                 if not item.final:
@@ -228,11 +240,15 @@ class Outbox:
                 else:
                     state, at_ = ("rejected" if item.status == "rejected" else "acknowledged"), at
                 problem = None if item.problem is None else msgspec.json.encode(item.problem).decode()
-                db.execute(
+                changed += db.execute(
                     "UPDATE events SET tries = tries + 1, state = ?, answered_at = ?, positions = ?, problem = ? "
                     "WHERE n = ? AND id = ? AND state = 'waiting'",
                     (state, at_, " ".join(item.positions) or None, problem, event.n, str(event.id)),
-                )
+                ).rowcount
+
+            for each in received if changed else ():  # an answer that came too late to say anything says nothing of this either
+                if each.terminal == self.terminal:
+                    db.execute("INSERT OR REPLACE INTO received VALUES (?, ?, ?)", (each.epoch, each.contiguous, at))
 
     def rejected(self, *, seen: bool = False) -> list[Rejected]:
         """The events that were rejected for good, in order; with `seen` also those that somebody has seen to."""
@@ -280,6 +296,7 @@ class Outbox:
             """
             SELECT terminal, epoch, last,
                 coalesce((SELECT min(e.sequence) FROM events e WHERE e.epoch = n.epoch AND e.state = 'waiting'), last + 1) - 1,
+                (SELECT r.contiguous FROM received r WHERE r.epoch = n.epoch),
                 (SELECT count(*) FROM events WHERE state = 'waiting'),
                 (SELECT put_at FROM events WHERE state = 'waiting' ORDER BY n LIMIT 1),
                 (SELECT problem FROM events WHERE state = 'waiting' ORDER BY n LIMIT 1),
@@ -288,12 +305,13 @@ class Outbox:
             FROM numbering n
             """
         )
-        name, epoch, last, contiguous, waiting, oldest, problem, acknowledged, rejected = found
+        name, epoch, last, contiguous, received, waiting, oldest, problem, acknowledged, rejected = found
         return Standing(
             name,
             epoch,
             last,
             contiguous,
+            received,
             waiting,
             None if oldest is None else datetime.fromisoformat(oldest),
             None if problem is None else str(msgspec.json.decode(problem, type=Problem)),
