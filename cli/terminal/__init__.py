@@ -13,8 +13,8 @@ from cli.terminal.standing import status
 def terminal() -> None:
     """A table's terminal, which loses nothing.
 
-    Whatever the link does, every event is in the terminal's outbox, on its own disk, before anything is sent; it is sent until the ledger has judged it.
-    An outbox is one file (SQLite), made when it is first used, for one terminal.
+    Every event is in the terminal's outbox, on its own disk, before anything is sent, and is sent until the ledger has judged
+    it, whatever the link does. An outbox is one file (SQLite), made when it is first used, for one terminal.
     """
 
 

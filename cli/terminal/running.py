@@ -82,9 +82,10 @@ def run(
 ) -> int:
     """Play made-up rounds as a table's terminal would.
 
-    Bettors and outcomes are made up from a seed. Each event goes into the outbox when it happens, and a second thread sends what is there; while the link is down the table
-    plays on. A round that an earlier run left open is ended first. Without --rounds and --seconds it plays until interrupted, and
-    ends with the round it is at. With --rate 0 it drives the load that one table can make.
+    Bettors and outcomes are made up from a seed. Each event goes into the outbox when it happens, and a second thread sends what
+    is there; while the link is down the table plays on. A round that an earlier run left open is ended first. Without --rounds
+    and --seconds it plays until interrupted, and ends with the round it is at. With --rate 0 it drives the load that one table
+    can make.
     """
     from cli.terminal.play import CHIPS, Play
     from ledger.client import Outbox, Sender

@@ -46,8 +46,8 @@ def status(path: Path, name: str | None, seen: bool, every: bool, form: Form) ->
     """Show what waits in the outbox and what was rejected.
 
     Rejected events are shown with the ledger's reasons. Needs no service. `contiguous` is the number, in the present epoch, up to
-    which the ledger has judged every event; `received` is how far it said itself that it has them. Where that stays less, ask why:
-    a ledger that was restored to an earlier moment no longer has what it acknowledged since.
+    which the ledger has judged every event; `received` is how far it said itself that it has them. Where that stays less, ask
+    why: a ledger that was restored to an earlier moment no longer has what it acknowledged since.
     """
     from ledger.client import Outbox
 

@@ -109,6 +109,10 @@ class Proxy(Cut):
         return server
 
 
+POST = re.compile(rb"POST /v1/events")
+"""A post of events, where the cut of a link may fall."""
+
+
 class Link(Cut):
     """In front of a service: the network of the floor."""
 

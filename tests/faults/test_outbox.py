@@ -20,12 +20,11 @@ import pytest
 
 from ledger.client import Door, Event, Flushed, Outbox, Queued, Refused, Retry, Unanswered, flush, happened
 from ledger.reports import CloseBetting, Data, OpenRound, PlaceBet, RecordOutcome
-from tests.faults.proxy import Link
+from tests.faults.proxy import POST, Link
 from tests.integration.api.conftest import Floor, serving
 
 TERMINAL = "T-R01"
 ONCE = Retry(tries=1)
-POST = re.compile(rb"POST /v1/events")
 
 
 class Table:
