@@ -85,8 +85,10 @@ class Sender:
             self.sent.accepted += done.accepted
             self.sent.replayed += done.replayed
             self.sent.rejected += done.rejected
-            self.sent.failure = done.failure
+            if done.posts:
+                self.sent.failure = None
             if done.failure is not None:
+                self.sent.failure = done.failure
                 self.sent.failures += 1
                 since = since if failing else began
                 self.sent.silence = max(self.sent.silence, time.monotonic() - since)
@@ -105,12 +107,12 @@ class Sender:
         return self._ending is not None and (not waiting or self._late())
 
     def _rest(self, seconds: float) -> None:
-        """Lets the link or the service recover; not beyond the end."""
+        """Lets the link or the service recover, until it is told to end; then not beyond the end."""
         with self._changed:
-            self._changed.wait_for(self._late, seconds if self._ending is None else min(seconds, self._left()))
-
-    def _left(self) -> float:
-        return 0.0 if self._ending is None else max(0.0, self._ending - time.monotonic())
+            if self._ending is None:
+                self._changed.wait_for(lambda: self._ending is not None, seconds)
+            else:
+                self._changed.wait(max(0.0, min(seconds, self._ending - time.monotonic())))
 
     def _await(self) -> None:
         """Until there is something to do."""
