@@ -343,8 +343,10 @@ class Outbox:
 
     def _prepare(self, terminal: str | None) -> None:
         db = self._db
+        db.execute("BEGIN")  # another process may be making it at this moment
         [(application,)] = db.execute("PRAGMA application_id")
         [(tables,)] = db.execute("SELECT count(*) FROM sqlite_schema")
+        db.execute("COMMIT")
         if application not in (0, _APPLICATION) or (application == 0 and tables):
             raise _unfit(self.path, "this file is no outbox", "name another, which is then made")
         if application == 0 and terminal is None:

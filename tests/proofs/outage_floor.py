@@ -62,6 +62,7 @@ HOUSE = Property(
     name="Proof",
     zone="Asia/Macau",
     gaming_day_start="06:00",
+    clock_tolerance=120,
     tables=tuple(map(table, range(TABLES))),
     opt_ins=(OptIn("30/2003", "a proof", "nobody"), OptIn("31/2003", "a proof", "nobody")),
 )

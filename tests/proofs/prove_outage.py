@@ -40,7 +40,7 @@ from tests.proofs.audit import audit
 from tests.proofs.outage_floor import EMPTY, HOUSE, TABLES, Clock, Outcome, Script, copied, house, played, script, serving
 
 ZONE = ZoneInfo(HOUSE.zone)
-TOLERANCE = timedelta(seconds=120)
+TOLERANCE = timedelta(seconds=HOUSE.clock_tolerance or 0)
 DAY = date(2026, 11, 28)
 
 
@@ -76,7 +76,7 @@ def _days(options: argparse.Namespace) -> dict[str, Script]:
         return script(*moments, every=every, seed=options.seed)
 
     if options.short:
-        return {"inside": day("10:40", "11:00", "12:00", "12:20"), "across": day("05:10", "05:30", "06:30", "06:50")}
+        return {"inside": day("10:50", "11:00", "12:00", "12:10"), "across": day("05:20", "05:30", "06:30", "06:40")}
     return {"inside": day("10:00", "11:00", "12:00", "13:00"), "across": day("04:30", "05:30", "06:30", "07:30")}
 
 
