@@ -16,7 +16,6 @@ outbox at once; the first answer to arrive is kept.
 
 from __future__ import annotations
 
-import os
 import secrets
 import sqlite3
 import time
@@ -33,53 +32,13 @@ import msgspec
 from ledger.client.answers import Item, Problem
 from ledger.client.answers import Sequence as Received
 from ledger.client.happenings import Event
-from ledger.errors import Refusal
+from ledger.client.outbox_file import opened, told, transaction, unfit
 
-BUSY_SECONDS = 20.0
-"""How long a process waits for another that is writing to the same file."""
 LARGEST = 1 << 18
 """Bytes of one encoded event: a quarter of what a post holds."""
-_APPLICATION = 0x524C4F42
-"""`PRAGMA application_id` of an outbox."""
-_VERSION = 1
 _EPOCH_STEP = 1 << 20
 _LARGEST_EPOCH = 2**53 - 1
 """Beyond this readers of JSON round (RFC 7493, 2.2)."""
-
-_SCHEMA = f"""
-CREATE TABLE numbering (
-    terminal TEXT NOT NULL,
-    epoch INTEGER NOT NULL DEFAULT 0,
-    last INTEGER NOT NULL DEFAULT 0,
-    one INTEGER NOT NULL UNIQUE DEFAULT 1 CHECK (one = 1)
-);
-CREATE TABLE events (
-    n INTEGER PRIMARY KEY,
-    id TEXT NOT NULL UNIQUE,
-    epoch INTEGER NOT NULL,
-    sequence INTEGER NOT NULL,
-    type TEXT NOT NULL,
-    round TEXT NOT NULL,
-    body TEXT NOT NULL,
-    put_at TEXT NOT NULL,
-    tries INTEGER NOT NULL DEFAULT 0,
-    state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'acknowledged', 'rejected')),
-    answered_at TEXT,
-    positions TEXT,
-    problem TEXT,
-    seen INTEGER NOT NULL DEFAULT 0,
-    UNIQUE (epoch, sequence)
-);
-CREATE TABLE received (
-    epoch INTEGER PRIMARY KEY,
-    contiguous INTEGER NOT NULL,
-    heard_at TEXT NOT NULL
-);
-CREATE INDEX waiting ON events (n) WHERE state = 'waiting';
-CREATE INDEX rejected ON events (n) WHERE state = 'rejected';
-PRAGMA application_id = {_APPLICATION};
-PRAGMA user_version = {_VERSION};
-"""
 
 _INSERT = "INSERT INTO events (id, epoch, sequence, type, round, body, put_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
@@ -147,17 +106,7 @@ class Outbox:
         self._now = now
         self._lock = RLock()
         self._drawn = False
-        with _told(path):
-            if terminal is None and not path.exists():
-                raise _unfit(path, "there is no outbox here", "name its terminal, and it is made")
-            _made(path)
-            self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        try:
-            with _told(path):
-                self._prepare(terminal)
-        except BaseException:
-            self._db.close()
-            raise
+        self._db, self._terminal = opened(path, terminal)
 
     def close(self) -> None:
         """Closes the file; what waits stays in it."""
@@ -207,7 +156,7 @@ class Outbox:
         [(epoch,)] = db.execute("SELECT epoch FROM numbering")
         fresh = max(epoch, time.time_ns() // 1000) + 1 + secrets.randbelow(_EPOCH_STEP)
         if fresh > _LARGEST_EPOCH:
-            raise _unfit(self.path, "the clock is centuries off", "set it, and begin a new outbox")
+            raise unfit(self.path, "the clock is centuries off", "set it, and begin a new outbox")
         db.execute("UPDATE numbering SET epoch = ?, last = 0", (fresh,))
         return True
 
@@ -341,86 +290,12 @@ class Outbox:
 
     # SQLite.
 
-    def _prepare(self, terminal: str | None) -> None:
-        db = self._db
-        db.execute("BEGIN")  # another process may be making it at this moment
-        [(application,)] = db.execute("PRAGMA application_id")
-        [(tables,)] = db.execute("SELECT count(*) FROM sqlite_schema")
-        db.execute("COMMIT")
-        if application not in (0, _APPLICATION) or (application == 0 and tables):
-            raise _unfit(self.path, "this file is no outbox", "name another, which is then made")
-        if application == 0 and terminal is None:
-            raise _unfit(self.path, "there is no outbox here", "name its terminal, and it is made")
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = FULL")
-        db.execute("PRAGMA fullfsync = ON")
-        db.execute("PRAGMA checkpoint_fullfsync = ON")
-        with self._writing():
-            [(version,)] = db.execute("PRAGMA user_version")
-            if version == 0:
-                for statement in _SCHEMA.split(";\n"):
-                    db.execute(statement)
-                db.execute("INSERT INTO numbering (terminal) VALUES (?)", (terminal,))
-            elif version != _VERSION:
-                raise _unfit(self.path, f"it was written by a later release (version {version})", "use that release")
-        [(found,)] = db.execute("SELECT terminal FROM numbering")
-        self._terminal = str(found)
-        if terminal is not None and terminal != self._terminal:
-            detail = f"this is the outbox of terminal {self._terminal}, not of {terminal}"
-            raise _unfit(self.path, detail, "each terminal has its own")
-
     def _ask(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with self._lock, _told(self.path):
+        with self._lock, told(self.path):
             return self._db.execute(query, values).fetchall()
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction, durable at its end."""
-        with self._lock, _told(self.path):
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
-
-
-def _made(path: Path) -> None:
-    """The file, for its owner only, and its name on the disk as well."""
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except FileExistsError:
-        return
-    directory = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
-
-
-@contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """What SQLite and the file system say, as refusals."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code == sqlite3.SQLITE_FULL:
-            raise Refusal(
-                "LGR-0721",
-                "the disk of the outbox is full; nothing of this was stored",
-                field="outbox",
-                value=str(path),
-                help="make room, then do it again",
-            ) from error
-        if code == sqlite3.SQLITE_BUSY:
-            raise _unfit(path, f"another process has been writing to it for {BUSY_SECONDS:g} s", "try again") from error
-        raise _unfit(path, f"SQLite says: {error}", "put it on a local disk that can be written") from error
-    except OSError as error:
-        raise _unfit(path, f"the file cannot be opened: {error.strerror}", "name a file on a local disk") from error
-
-
-def _unfit(path: Path, detail: str, help_: str) -> Refusal:
-    return Refusal("LGR-0720", detail, field="outbox", value=str(path), help=help_)
+        with self._lock, told(self.path), transaction(self._db):
+            yield self._db
