@@ -203,6 +203,22 @@ class _Meeting(Outbox):
         return found
 
 
+def test_b22_an_outbox_that_was_restored_gives_no_number_to_a_second_event(floor: Floor, outbox: Outbox, tmp_path: Path) -> None:
+    """B22: yesterday's backup goes on beside the original; the ledger takes what both have to say, and finds no fork."""
+    table, events = Table(), []
+    events += table.whole(2)
+    outbox.put(*events)
+    assert sent(outbox, floor.url).accepted == 5
+    with Outbox(_copied(outbox, tmp_path / "restored")) as restored:
+        for box in (outbox, restored, outbox, restored):
+            round_ = table.whole(1)
+            events += round_
+            box.put(*round_)
+            done = sent(box, floor.url)
+            assert (done.accepted, done.rejected, done.waiting) == (4, 0, 0)
+    once(floor, events)
+
+
 # B23
 
 

@@ -31,7 +31,8 @@ HOUSE = Property(
     zone="Asia/Macau",
     gaming_day_start="06:00",
     tables=tuple(
-        Table(name, "A", game, "MOP", "0.01") for name, game in (("R01", "roulette"), ("C01", "cussec"), ("F01", "fantan"))
+        Table(name, "A", game, "MOP", "0.01", terminals=(f"T-{name}",))
+        for name, game in (("R01", "roulette"), ("C01", "cussec"), ("F01", "fantan"), ("K01", "craps"))
     ),
     opt_ins=(OptIn("30/2003", "tests", "nobody"), OptIn("31/2003", "tests", "nobody")),
 )
@@ -184,14 +185,14 @@ def test_a_status_makes_no_outbox(terminal: Terminal, outbox: Path) -> None:
 # run
 
 
-@pytest.mark.parametrize(("table", "game"), [("R01", "roulette"), ("C01", "cussec"), ("F01", "fantan")])
+@pytest.mark.parametrize(("table", "game"), [("R01", "roulette"), ("C01", "cussec"), ("F01", "fantan"), ("K01", "craps")])
 def test_it_plays_its_tables_game(terminal: Terminal, dsn: str, table: str, game: str) -> None:
     said = terminal("run", "--table", table, "--game", game, "--rounds", "8", "--rate", "0", "--seed", "1", "--json")
     assert said.code == 0, said.err
     figures = said.json
     assert (figures["terminal"], figures["rounds"], figures["rejected"], figures["waiting"]) == (f"T-{table}", 8, 0, 0)
     assert figures["accepted"] == figures["events"] == figures["last"] == figures["contiguous"]
-    assert figures["bets"] == figures["events"] - 3 * 8
+    assert 0 < figures["bets"] <= figures["events"] - 3 * 8
     assert settled(dsn) == 8
 
 
@@ -234,6 +235,36 @@ def test_told_to_stop_it_ends_with_its_round(url: str, outbox: Path, dsn: str) -
     out, _ = process.communicate(timeout=30)
     assert process.returncode == 0
     assert json.loads(out)["rounds"] == settled(dsn)
+
+
+# Signed.
+
+
+@pytest.fixture
+def key(url: str, dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    """The key of T-R01, in a file."""
+    monkeypatch.setenv("LEDGER_DSN", dsn)
+    capsys.readouterr()
+    assert run(["keys", "issue", "T-R01", "--json"]) == 0
+    path = tmp_path / "key.json"
+    path.write_text(capsys.readouterr().out)
+    return path
+
+
+def test_a_terminal_with_its_key_is_let_in_and_one_without_keeps_its_events(
+    terminal: Terminal, outbox: Path, key: Path, dsn: str
+) -> None:
+    round_ = ("--table", "R01", "--rounds", "2", "--rate", "0", "--drain", "1")
+    with serving(dsn, require_auth=True) as server:
+        without = terminal("run", *round_, "--url", server.url)
+        assert without.code == 1
+        assert "LGR-0803" in without.err
+        assert settled(dsn) == 0
+        said = terminal("run", *round_, "--url", server.url, "--key", str(key), "--json")
+    assert (said.code, said.json["waiting"], said.json["rejected"]) == (0, 0, 0)
+    assert settled(dsn) == 4, "those that were turned away went with the others"
+    secret = json.loads(key.read_text())["secret"]
+    assert secret.encode() not in b"".join(file.read_bytes() for file in outbox.parent.glob("T-R01.outbox*"))
 
 
 # The sender.
