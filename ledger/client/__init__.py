@@ -17,7 +17,7 @@ from ledger.client.answers import Answer, FieldError, Item, Problem, Refused, Se
 from ledger.client.door import TIMEOUT, Door
 from ledger.client.flush import Flushed, flush
 from ledger.client.happenings import BATCH_TYPE, Event, batch, happened, uuid7
-from ledger.client.outbox import Outbox, Queued, Rejected, Standing
+from ledger.client.outbox import Outbox, Queued, Standing, TurnedAway
 from ledger.client.retry import Retry, retry_after
 from ledger.client.sender import Sender, Sent
 from ledger.client.signing import Signing
@@ -35,13 +35,13 @@ __all__ = [
     "Problem",
     "Queued",
     "Refused",
-    "Rejected",
     "Retry",
     "Sender",
     "Sent",
     "Sequence",
     "Signing",
     "Standing",
+    "TurnedAway",
     "Unanswered",
     "batch",
     "flush",

@@ -19,7 +19,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -53,8 +53,8 @@ class Queued(NamedTuple):
     """As it is sent, each time."""
 
 
-class Rejected(NamedTuple):
-    """An event that the ledger will never take, and why."""
+class TurnedAway(NamedTuple):
+    """An event that the ledger did not take, and why."""
 
     id: UUID
     type: str
@@ -62,7 +62,8 @@ class Rejected(NamedTuple):
     epoch: int
     sequence: int
     put_at: datetime
-    answered_at: datetime
+    answered_at: datetime | None
+    """When it was rejected for good; None where it is sent again."""
     problem: Problem
     body: str
     """The event as it was sent."""
@@ -199,27 +200,48 @@ class Outbox:
                 if each.terminal == self.terminal:
                     db.execute("INSERT OR REPLACE INTO received VALUES (?, ?, ?)", (each.epoch, each.contiguous, at))
 
-    def rejected(self, *, seen: bool = False) -> list[Rejected]:
+    def rejected(self, *, seen: bool = False) -> list[TurnedAway]:
         """The events that were rejected for good, in order; with `seen` also those that somebody has seen to."""
+        return self._turned_away("rejected", int(seen), -1)
+
+    def turned_away(self, limit: int = 1000) -> list[TurnedAway]:
+        """The events that wait and were turned away for now, in order, up to `limit` of them."""
+        return self._turned_away("waiting", 0, limit)
+
+    def _turned_away(self, state: str, seen: int, limit: int) -> list[TurnedAway]:
         rows = self._ask(
             "SELECT id, type, round, epoch, sequence, put_at, answered_at, problem, body FROM events "
-            "WHERE state = 'rejected' AND seen <= ? ORDER BY n",
-            (int(seen),),
+            "WHERE state = ? AND seen <= ? AND problem IS NOT NULL ORDER BY n LIMIT ?",
+            (state, seen, limit),
         )
         return [
-            Rejected(
+            TurnedAway(
                 UUID(id_),
                 type_,
                 UUID(round_),
                 epoch,
                 sequence,
                 datetime.fromisoformat(put_at),
-                datetime.fromisoformat(answered_at),
+                None if answered_at is None else datetime.fromisoformat(answered_at),
                 msgspec.json.decode(problem, type=Problem),
                 body,
             )
             for id_, type_, round_, epoch, sequence, put_at, answered_at, problem, body in rows
         ]
+
+    def give_up(self, ids: Collection[UUID]) -> int:
+        """A person decides that these events are sent no more. How many of them waited.
+
+        They count as rejected, by the reason for which they were turned away last.
+        """
+        never = msgspec.json.encode(Problem(title="given up before the ledger was reached")).decode()
+        given = [(self._now().isoformat(), never, str(id_)) for id_ in ids]
+        with self._writing() as db:
+            return db.executemany(
+                "UPDATE events SET state = 'rejected', answered_at = ?, problem = coalesce(problem, ?) "
+                "WHERE id = ? AND state = 'waiting'",
+                given,
+            ).rowcount
 
     def mark_seen(self) -> int:
         """Somebody has seen to every rejected event: they stay in the file and are no longer told of. How many there were."""

@@ -285,6 +285,12 @@ def test_what_can_never_be_taken_holds_up_nothing_else(floor: Floor, outbox: Out
     assert stands.last_problem is not None
     assert stands.last_problem.startswith("LGR-0202")
     once(floor, events)
+    [waiting] = outbox.turned_away()
+    assert (waiting.id, waiting.problem.code, waiting.answered_at) == (orphan.id, "LGR-0202", None)
+    assert (outbox.give_up([orphan.id]), outbox.give_up([orphan.id])) == (1, 0)
+    assert sent(outbox, floor.url).posts == 0, "somebody decided that it is sent no more"
+    [given_up] = outbox.rejected()
+    assert (given_up.id, given_up.problem.code) == (orphan.id, "LGR-0202")
 
 
 # The link.

@@ -159,6 +159,18 @@ def test_what_is_rejected_is_said_and_stays_for_a_person(terminal: Terminal) -> 
     assert len(terminal("status", "--all", "--json").json["rejected"]) == 1
 
 
+def test_what_is_turned_away_for_ever_is_given_up_by_a_person(terminal: Terminal) -> None:
+    bet = ("player=P-1", "spot=red", "stake=1000", "currency=MOP")
+    said = terminal("send", "BetPlaced", *bet, "--round", str(uuid4()), "--terminal", "T-R01", "--json")
+    assert (said.code, said.json["waiting"]) == (1, 1)
+    [waiting] = terminal("status", "--json").json["turned_away"]
+    assert waiting["code"] == "LGR-0202"
+    given_up = terminal("status", "--give-up", waiting["id"], "--json")
+    assert "1 event given up" in given_up.err
+    assert (given_up.json["waiting"], given_up.json["rejected"][0]["id"]) == (0, waiting["id"])
+    assert terminal("status", "--seen").code == 0
+
+
 def test_nothing_is_lost_where_nobody_answers(terminal: Terminal, url: str) -> None:
     said = terminal("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01", "--url", "http://127.0.0.1:9")
     assert said.code == 1
