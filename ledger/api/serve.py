@@ -57,7 +57,8 @@ def opened(
             if beyond and not any(key.state(datetime.now(UTC)) == "live" for key in reader.register().keys):
                 raise _without_keys(host)
             writer = Writer(_Woken(rounds, runner).post, rest=rounds.rest)
-            app = create_app(rounds, reader, now=now, writer=writer, access=Access(reader.register, required=require_auth or beyond))
+            access = Access(reader.register, required=require_auth or beyond)
+            app = create_app(rounds, reader, now=now, writer=writer, access=access)
             server = Server(app, host=host, port=port, tls=tls)
             # The projections end last. What they did not get to read, the next start reads.
             with server, runner:

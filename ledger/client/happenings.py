@@ -21,6 +21,7 @@ BATCH_TYPE = "application/cloudevents-batch+json"
 """Media type of a batch (CloudEvents JSON format, section 4)."""
 
 _TYPE_OF: dict[type[Data], str] = {body: name for name, body in TYPES.items()}
+_ABOUT_TABLES = (SignOn, SignOff)
 _AT = re.compile(r" - at `\$\.?(?P<field>[^`]*)`$")
 
 
@@ -30,6 +31,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     id: UUID
     terminal: str
     round: UUID
+    """The round that it is about; for who signs on or off, the stream of the table."""
     at: datetime
     """By the terminal's clock; aware."""
     data: Data
@@ -49,7 +51,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
                 "id": self.id,
                 "source": f"/terminals/{self.terminal}",
                 "type": self.type,
-                "subject": self.round,
+                "subject": self.data.table if isinstance(self.data, _ABOUT_TABLES) else self.round,
                 "time": self.at,
                 **({} if self.epoch is None else {"epoch": str(self.epoch)}),
                 **({} if self.sequence is None else {"sequence": str(self.sequence)}),
@@ -68,7 +70,7 @@ def happened(
     table. Raises Refusal LGR-0108 where a field is not as it must be, or the round is missing.
     """
     checked = _checked(data)
-    if round is None:
+    if round is None or isinstance(checked, _ABOUT_TABLES):
         round = _own_round(checked)
     return Event(id=id or uuid7(), terminal=terminal, round=round, at=(at or datetime.now(UTC)).astimezone(UTC), data=checked)
 
@@ -88,7 +90,7 @@ def uuid7() -> UUID:
 def _own_round(data: Data) -> UUID:
     if isinstance(data, OpenRound):
         return uuid7()
-    if isinstance(data, SignOn | SignOff):
+    if isinstance(data, _ABOUT_TABLES):
         return table_stream(data.table)
     raise Refusal("LGR-0108", f"{_TYPE_OF[type(data)]} belongs to a round", field="round", help="name the round's id")
 

@@ -14,7 +14,7 @@ import pytest
 from ledger.api import intake
 from ledger.client import BATCH_TYPE, batch, happened, uuid7
 from ledger.errors import Refusal
-from ledger.reports import TYPES, CloseBetting, Data, OpenRound, PlaceBet, Report, SignOn, table_stream
+from ledger.reports import TYPES, CloseBetting, Data, OpenRound, PlaceBet, Report, SignOff, SignOn, table_stream
 from tests.unit.client.support import ROUND, TERMINAL, event
 
 _WORDS: dict[str, Any] = {
@@ -49,8 +49,9 @@ def test_every_report_is_read_at_the_door_as_it_was_made(model: type[Data]) -> N
     made = msgspec.structs.replace(event(sample(model)), epoch=7, sequence=12)
     [read] = intake.read(batch([made.encoded()]), BATCH_TYPE, datetime.now(UTC)).items
     assert isinstance(read, Report), read
-    assert (read.event_id, read.terminal, read.type, read.round) == (made.id, TERMINAL, made.type, ROUND)
-    assert (read.occurred_at, read.sequence, read.body) == (made.at, 12, made.data)
+    stream = table_stream("R01") if model in (SignOn, SignOff) else ROUND
+    assert (read.event_id, read.terminal, read.type, read.round) == (made.id, TERMINAL, made.type, stream)
+    assert (read.occurred_at, read.epoch, read.sequence, read.body) == (made.at, 7, 12, made.data)
 
 
 def test_an_event_is_the_same_bytes_however_often_it_is_sent() -> None:
