@@ -22,6 +22,8 @@ BATCH_TYPE = "application/cloudevents-batch+json"
 
 _TYPE_OF: dict[type[Data], str] = {body: name for name, body in TYPES.items()}
 _ABOUT_TABLES = (SignOn, SignOff)
+_PEOPLE = "people/"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _AT = re.compile(r" - at `\$\.?(?P<field>[^`]*)`$")
 
 
@@ -30,6 +32,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
     id: UUID
     terminal: str
+    """Id of the terminal; of a person's own report `people/` and the person's reference."""
     round: UUID
     """The round that it is about; for who signs on or off, the stream of the table."""
     at: datetime
@@ -49,7 +52,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
             {
                 "specversion": "1.0",
                 "id": self.id,
-                "source": f"/terminals/{self.terminal}",
+                "source": f"/{self.terminal}" if self.terminal.startswith(_PEOPLE) else f"/terminals/{self.terminal}",
                 "type": self.type,
                 "subject": self.data.table if isinstance(self.data, _ABOUT_TABLES) else self.round,
                 "time": self.at,
@@ -62,17 +65,33 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def happened(
-    data: Data, *, terminal: str, round: UUID | None = None, id: UUID | None = None, at: datetime | None = None
+    data: Data,
+    *,
+    terminal: str | None = None,
+    person: str | None = None,
+    round: UUID | None = None,
+    id: UUID | None = None,
+    at: datetime | None = None,
 ) -> Event:
     """The event that `data` happened at the terminal: now, and under a fresh id, unless `at` and `id` say otherwise.
 
+    `person` in the place of `terminal` is somebody who reports by a token and without a terminal, and so without an outbox.
     `round` is the round it belongs to. An opening without one begins a round with a fresh id; who signs on or off does so at the
     table. Raises Refusal LGR-0108 where a field is not as it must be, or the round is missing.
     """
+    name, field = (person, "person") if terminal is None else (terminal, "terminal")
+    if name is None or not is_name(name):
+        raise Refusal("LGR-0108", "an id is 1 to 64 ASCII letters, digits, dots, dashes and underscores", field=field, value=name)
     checked = _checked(data)
     if round is None or isinstance(checked, _ABOUT_TABLES):
         round = _own_round(checked)
-    return Event(id=id or uuid7(), terminal=terminal, round=round, at=(at or datetime.now(UTC)).astimezone(UTC), data=checked)
+    who = _PEOPLE + name if terminal is None else name
+    return Event(id=id or uuid7(), terminal=who, round=round, at=(at or datetime.now(UTC)).astimezone(UTC), data=checked)
+
+
+def is_name(text: str) -> bool:
+    """Whether a terminal or a person can be called so."""
+    return _NAME.fullmatch(text) is not None
 
 
 def batch(events: Iterable[bytes]) -> bytes:

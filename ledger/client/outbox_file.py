@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ledger.client.happenings import is_name
 from ledger.errors import Refusal
 
 BUSY_SECONDS = 20.0
@@ -60,6 +61,9 @@ def opened(path: Path, terminal: str | None) -> tuple[sqlite3.Connection, str]:
     with told(path):
         if terminal is None and not path.exists():
             raise _none(path)
+        if terminal is not None and not is_name(terminal):
+            detail = f"no terminal can be called {terminal}"
+            raise unfit(path, detail, "an id is 1 to 64 ASCII letters, digits, dots, dashes and underscores")
         _make(path)
         db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:

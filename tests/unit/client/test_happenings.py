@@ -14,7 +14,18 @@ import pytest
 from ledger.api import intake
 from ledger.client import BATCH_TYPE, batch, happened, uuid7
 from ledger.errors import Refusal
-from ledger.reports import TYPES, CloseBetting, Data, OpenRound, PlaceBet, Report, SignOff, SignOn, table_stream
+from ledger.reports import (
+    TYPES,
+    ApproveCorrection,
+    CloseBetting,
+    Data,
+    OpenRound,
+    PlaceBet,
+    Report,
+    SignOff,
+    SignOn,
+    table_stream,
+)
 from tests.unit.client.support import ROUND, TERMINAL, event
 
 _WORDS: dict[str, Any] = {
@@ -83,6 +94,19 @@ def test_what_the_door_would_refuse_is_not_even_made(data: Data, field: str, val
     with pytest.raises(Refusal) as caught:
         event(data)
     assert (caught.value.code, caught.value.field, caught.value.value) == ("LGR-0108", field, value)
+
+
+def test_a_person_reports_without_a_terminal() -> None:
+    made = happened(ApproveCorrection(correction=ROUND), person="S-7", round=ROUND)
+    [read] = intake.read(batch([made.encoded()]), BATCH_TYPE, datetime.now(UTC)).items
+    assert isinstance(read, Report), read
+    assert (read.terminal, read.personal, made.terminal) == ("S-7", True, "people/S-7")
+
+
+@pytest.mark.parametrize("name", ["", "T R01", "a/b", "x" * 65, ".T", None])
+def test_a_terminal_has_a_name_that_the_door_reads(name: str | None) -> None:
+    with pytest.raises(Refusal, match="an id is 1 to 64"):
+        happened(CloseBetting(), terminal=name, round=ROUND)
 
 
 def test_an_event_of_no_round_is_not_made() -> None:

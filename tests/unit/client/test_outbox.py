@@ -370,6 +370,12 @@ def test_one_terminal_has_one_outbox(path: Path) -> None:
         assert outbox.terminal == TERMINAL
 
 
+def test_a_terminal_that_could_not_be_called_so_has_no_outbox(path: Path) -> None:
+    with pytest.raises(Refusal, match="no terminal can be called T R01"):
+        Outbox(path, terminal="T R01")
+    assert not path.exists()
+
+
 def test_a_later_releases_outbox_is_left_alone(path: Path) -> None:
     Outbox(path, terminal=TERMINAL).close()
     with closing(sqlite3.connect(path)) as db:
