@@ -38,7 +38,7 @@ class Sender:
     def __init__(self, outbox: Outbox, door: Door, *, drain: float = 10.0) -> None:
         """`door` has its own patience for one post; between flushes that failed the pauses are those of its `retry`.
 
-        `drain`: seconds that the end may take to send what still waits. What is left then stays in the outbox.
+        `drain`: seconds that the end may take to send what still waits, and one post under way. What is left stays in the outbox.
         """
         self.sent = Sent()
         self._outbox = outbox
