@@ -132,34 +132,37 @@ class Outbox:
         for event in events:
             if event.terminal != self.terminal or event.sequence is not None:
                 raise ValueError(f"not a fresh event of terminal {self.terminal}: {event}")
-        with self._writing() as db:
-            drawn = self._draw(db)
-            [(epoch, last)] = db.execute("SELECT epoch, last FROM numbering")
-            numbered = [msgspec.structs.replace(event, epoch=epoch, sequence=last + n) for n, event in enumerate(events, start=1)]
-            put_at = self._now().isoformat()
-            for event in numbered:
-                body = event.encoded()
-                if len(body) > LARGEST:
-                    raise ValueError(f"an event holds at most {LARGEST} bytes: {event.id}")
-                values = (str(event.id), epoch, event.sequence, event.type, str(event.round), body.decode(), put_at)
-                try:
-                    db.execute(_INSERT, values)
-                except sqlite3.IntegrityError:
-                    raise ValueError(f"the outbox holds an event with this id: {event.id}") from None
-            db.execute("UPDATE numbering SET last = ?", (last + len(numbered),))
-        self._drawn = self._drawn or drawn
+        with self._lock:
+            with self._writing() as db:
+                if not self._drawn:
+                    self._draw(db)
+                numbered = self._number(db, events)
+            self._drawn = True
         return numbered
 
-    def _draw(self, db: sqlite3.Connection) -> bool:
-        """A fresh epoch with the first event of this opening."""
-        if self._drawn:
-            return False
+    def _number(self, db: sqlite3.Connection, events: Sequence[Event]) -> list[Event]:
+        [(epoch, last)] = db.execute("SELECT epoch, last FROM numbering")
+        numbered = [msgspec.structs.replace(event, epoch=epoch, sequence=last + n) for n, event in enumerate(events, start=1)]
+        put_at = self._moment()
+        for event in numbered:
+            body = event.encoded()
+            if len(body) > LARGEST:
+                raise ValueError(f"an event holds at most {LARGEST} bytes: {event.id}")
+            values = (str(event.id), epoch, event.sequence, event.type, str(event.round), body.decode(), put_at)
+            try:
+                db.execute(_INSERT, values)
+            except sqlite3.IntegrityError:
+                raise ValueError(f"the outbox holds an event with this id: {event.id}") from None
+        db.execute("UPDATE numbering SET last = ?", (last + len(numbered),))
+        return numbered
+
+    def _draw(self, db: sqlite3.Connection) -> None:
+        """A fresh epoch, with the first event of this opening."""
         [(epoch,)] = db.execute("SELECT epoch FROM numbering")
         fresh = max(epoch, time.time_ns() // 1000) + 1 + secrets.randbelow(_EPOCH_STEP)
         if fresh > _LARGEST_EPOCH:
             raise unfit(self.path, "the clock is centuries off", "set it, and begin a new outbox")
         db.execute("UPDATE numbering SET epoch = ?, last = 0", (fresh,))
-        return True
 
     # What the ledger says of it.
 
@@ -182,7 +185,7 @@ class Outbox:
 
         `received` is what it said that it has of this terminal by now.
         """
-        at, changed = self._now().isoformat(), 0
+        at, changed = self._moment(), 0
         with self._writing() as db:
             for event, item in answers:
                 if not item.final:
@@ -195,7 +198,6 @@ class Outbox:
                     "WHERE n = ? AND id = ? AND state = 'waiting'",
                     (state, at_, " ".join(item.positions) or None, problem, event.n, str(event.id)),
                 ).rowcount
-
             for each in received if changed else ():  # an answer that came too late to say anything says nothing of this either
                 if each.terminal == self.terminal:
                     db.execute("INSERT OR REPLACE INTO received VALUES (?, ?, ?)", (each.epoch, each.contiguous, at))
@@ -235,7 +237,7 @@ class Outbox:
         They count as rejected, by the reason for which they were turned away last.
         """
         never = msgspec.json.encode(Problem(title="given up before the ledger was reached")).decode()
-        given = [(self._now().isoformat(), never, str(id_)) for id_ in ids]
+        given = [(self._moment(), never, str(id_)) for id_ in ids]
         with self._writing() as db:
             return db.executemany(
                 "UPDATE events SET state = 'rejected', answered_at = ?, problem = coalesce(problem, ?) "
@@ -250,7 +252,7 @@ class Outbox:
 
     def forget(self, older: timedelta) -> int:
         """Removes the events that were acknowledged longer ago than this. How many there were."""
-        before = (self._now() - older).isoformat()
+        before = self._moment(-older)
         with self._writing() as db:
             return db.execute("DELETE FROM events WHERE state = 'acknowledged' AND answered_at < ?", (before,)).rowcount
 
@@ -260,6 +262,12 @@ class Outbox:
     def terminal(self) -> str:
         """The terminal whose outbox this is."""
         return self._terminal
+
+    @property
+    def backlog(self) -> int:
+        """How many events wait."""
+        [(waiting,)] = self._ask("SELECT count(*) FROM events WHERE state = 'waiting'")
+        return int(waiting)
 
     def standing(self) -> Standing:
         """One consistent look at the whole."""
@@ -309,6 +317,10 @@ class Outbox:
         """The place of the event that was put last; 0 where there is none."""
         [(last,)] = self._ask("SELECT coalesce(max(n), 0) FROM events")
         return int(last)
+
+    def _moment(self, shift: timedelta = timedelta(0)) -> str:
+        """Now, as the file has it: text in UTC, whose order is that of time."""
+        return (self._now() + shift).astimezone(UTC).isoformat()
 
     # SQLite.
 
