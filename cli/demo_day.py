@@ -6,7 +6,6 @@ events, posts in batches, and sends again with the same ids until it is answered
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from uuid import UUID
 import httpx
 
 from cli.demo_outcomes import made_up
+from ledger.client import uuid7
 from ledger.errors import CODES, Refusal
 
 Event = dict[str, Any]
@@ -64,13 +64,6 @@ class Played:
     position: int
     """The highest position that the service answered."""
     seconds: float
-
-
-def uuid7() -> UUID:
-    """A UUID of version 7 (RFC 9562): milliseconds since 1970, then random bits."""
-    random = int.from_bytes(os.urandom(10))
-    value = (time.time_ns() // 1_000_000) << 80 | random
-    return UUID(int=value & ~(0xF << 76) & ~(0x3 << 62) | 7 << 76 | 2 << 62)
 
 
 class Terminal:

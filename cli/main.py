@@ -29,6 +29,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 COMMANDS = {
     "demo": "cli.demo:demo",
     "serve": "cli.serve:serve",
+    "terminal": "cli.terminal:terminal",
     "rounds": "cli.rounds:rounds",
     "explain": "cli.explain:explain",
     "balances": "cli.balances:balances",

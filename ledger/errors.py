@@ -141,6 +141,9 @@ CODES: dict[str, Code] = {
     "LGR-0711": Code("The address cannot be listened on", 500),
     "LGR-0712": Code("The service has no keys yet, so it stays on this machine", 500),
     "LGR-0713": Code("The TLS certificate cannot be used", 500),
+    "LGR-0720": Code("The terminal's outbox cannot be used", 500),
+    "LGR-0721": Code("No room is left for the terminal's outbox", 500, retryable=True),
+    "LGR-0722": Code("The terminal's key cannot be read", 500),
     # 08: who may do what
     "LGR-0801": Code("This takes a person who has proved who it is", 401, retryable=True),
     "LGR-0802": Code("No valid token", 401),

@@ -272,5 +272,14 @@ PAGES: dict[str, str] = {
         "A terminal has at most two live keys, so that it can change from one to the other; a key or token that was revoked "
         "stays revoked; and only terminals and people of the property's configuration get any. The detail says which it is."
     ),
+    "LGR-0720": (
+        "A terminal's outbox is one SQLite file on a local disk, made for one terminal. The detail says what is wrong with this "
+        "one. What was put into an outbox before is still in it."
+    ),
+    "LGR-0721": (
+        "The disk on which the outbox lies is full. Of what was to be stored nothing was, so the terminal must not go on as if "
+        "it were. What was put in before is still there and can be sent. Make room, then do it again."
+    ),
+    "LGR-0722": "A terminal signs with the key in a file: what `roundledger keys issue TERMINAL --json` printed.",
 }
 """Code → what a person should know beyond its title."""

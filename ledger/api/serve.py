@@ -33,13 +33,20 @@ class _Woken(NamedTuple):
 
 @contextmanager
 def opened(
-    dsn: str, *, host: str = HOST, port: int = PORT, require_auth: bool = False, tls: Tls | None = None
+    dsn: str,
+    *,
+    host: str = HOST,
+    port: int = PORT,
+    require_auth: bool = False,
+    tls: Tls | None = None,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Iterator[Server]:
     """The service on the database at `dsn`, listening but not yet served: `run` it, in any thread, and `stop` it.
 
-    With `require_auth`, and always on a host beyond this machine, requests have to be signed or to bear a token. Refuses a schema
-    that is not this program's (LGR-0502, never changed here), a database that cannot be reached (LGR-0501), a host beyond this
-    machine while no terminal has a live key (LGR-0712) and what `Server` refuses.
+    With `require_auth`, and always on a host beyond this machine, requests have to be signed or to bear a token. `now` is the
+    service's clock, by which it says when it received something. Refuses a schema that is not this program's (LGR-0502, never
+    changed here), a database that cannot be reached (LGR-0501), a host beyond this machine while no terminal has a live key
+    (LGR-0712) and what `Server` refuses.
     """
     require_current(dsn)
     beyond = not is_loopback(host, port)
@@ -50,7 +57,8 @@ def opened(
             if beyond and not any(key.state(datetime.now(UTC)) == "live" for key in reader.register().keys):
                 raise _without_keys(host)
             writer = Writer(_Woken(rounds, runner).post, rest=rounds.rest)
-            app = create_app(rounds, reader, writer=writer, access=Access(reader.register, required=require_auth or beyond))
+            access = Access(reader.register, required=require_auth or beyond)
+            app = create_app(rounds, reader, now=now, writer=writer, access=access)
             server = Server(app, host=host, port=port, tls=tls)
             # The projections end last. What they did not get to read, the next start reads.
             with server, runner:

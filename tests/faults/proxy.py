@@ -1,4 +1,4 @@
-"""A network between the service and Postgres that can be cut: a TCP proxy in front of the server's socket."""
+"""Networks that can be cut: a TCP proxy between the service and Postgres, or between a terminal and the service."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ from typing import Self
 from psycopg import conninfo
 
 
-class Proxy:
+class Cut:
     """Passes bytes on, until told otherwise."""
 
-    def __init__(self, dsn: str) -> None:
-        given = conninfo.conninfo_to_dict(dsn)
-        self._behind = f"{given['host']}/.s.PGSQL.{given['port']}"
+    def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.dsn = conninfo.make_conninfo(dsn, host="127.0.0.1", port=self._listener.getsockname()[1], sslmode="disable")
-        """The same database, through the proxy."""
+        self.port = self._listener.getsockname()[1]
         self._lock = threading.Lock()
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         self._cut: re.Pattern[bytes] | None = None
@@ -59,6 +56,10 @@ class Proxy:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _reach(self) -> socket.socket:
+        """A connection to what is behind."""
+        raise NotImplementedError
+
     def _accept(self) -> None:
         with suppress(OSError):
             while True:
@@ -66,8 +67,7 @@ class Proxy:
                 if self._away:
                     client.close()
                     continue
-                server = socket.socket(socket.AF_UNIX)
-                server.connect(self._behind)
+                server = self._reach()
                 armed = threading.Event()
                 with self._lock:
                     self._pairs.append((client, server))
@@ -91,6 +91,40 @@ class Proxy:
                     break
                 client.sendall(data)
         _close(client, server)
+
+
+class Proxy(Cut):
+    """In front of a Postgres' socket."""
+
+    def __init__(self, dsn: str) -> None:
+        given = conninfo.conninfo_to_dict(dsn)
+        self._behind = f"{given['host']}/.s.PGSQL.{given['port']}"
+        super().__init__()
+        self.dsn = conninfo.make_conninfo(dsn, host="127.0.0.1", port=self.port, sslmode="disable")
+        """The same database, through the proxy."""
+
+    def _reach(self) -> socket.socket:
+        server = socket.socket(socket.AF_UNIX)
+        server.connect(self._behind)
+        return server
+
+
+POST = re.compile(rb"POST /v1/events")
+"""A post of events, where the cut of a link may fall."""
+
+
+class Link(Cut):
+    """In front of a service: the network of the floor."""
+
+    def __init__(self, url: str) -> None:
+        host, _, port = url.removeprefix("http://").rpartition(":")
+        self._behind = (host, int(port))
+        super().__init__()
+        self.url = f"http://127.0.0.1:{self.port}"
+        """The same service, over the link."""
+
+    def _reach(self) -> socket.socket:
+        return socket.create_connection(self._behind)
 
 
 def _close(*sockets: socket.socket) -> None:

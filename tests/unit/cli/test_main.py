@@ -130,6 +130,9 @@ def test_every_command_that_answers_does_so_in_json_and_csv_and_never_in_both(
     options = {name for option in command.params for name in option.opts}
     assert {"--json", "--csv"} <= options
     arguments = [str(ROOT / "README.md") for option in command.params if isinstance(option, click.Argument) and option.required]
+    for option in command.params:
+        if isinstance(option, click.Option) and option.required:
+            arguments += [option.opts[0], "x"]
     assert run([*words, *arguments, "--csv", "--json"]) == 2
     assert "choose one" in capsys.readouterr().err
 

@@ -1,0 +1,192 @@
+"""`roundledger terminal send`: events into the outbox, and from there to the ledger."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import click
+
+from cli.options import Form, examples, output_options
+from cli.output import Column, counted, emit_csv, emit_json, emit_lines, say, visible
+from cli.terminal.options import door, door_options, outbox_options
+from ledger.errors import Refusal
+
+if TYPE_CHECKING:
+    from ledger.client import Door, Event, Flushed, Outbox
+
+
+@click.command(
+    epilog=examples(
+        "roundledger terminal send RoundOpened table=R01 game=roulette --outbox T-R01.outbox --terminal T-R01",
+        "roundledger terminal send BetPlaced --round 01937787-d400-7000-8000-00000000aa01 player=P-1001 spot=straight:17 \\",
+        "    stake=10000 currency=MOP --outbox T-R01.outbox",
+        "roundledger terminal send --outbox T-R01.outbox < events.ndjson",
+        "roundledger terminal send --outbox T-R01.outbox < /dev/null       only send what waits",
+        codes="0 all that was put in was accepted, 1 something still waits or was rejected, 2 could not be done.",
+    )
+)
+@click.argument("type_", metavar="[TYPE", required=False)
+@click.argument("fields", metavar="[FIELD=VALUE]...]", nargs=-1)
+@outbox_options
+@click.option("--round", "round_", type=click.UUID, help="The round; an opening without one begins a round with a fresh id.")
+@door_options
+@click.option("--later", is_flag=True, help="Only put it into the outbox.")
+@output_options
+def send(
+    type_: str | None,
+    fields: tuple[str, ...],
+    path: Path,
+    name: str | None,
+    round_: UUID | None,
+    url: str,
+    key: Path | None,
+    packed: bool,
+    later: bool,
+    form: Form,
+) -> int:
+    """Put events into the outbox, then send all that waits.
+
+    TYPE is what happened (`BetPlaced`; /openapi.json lists all), each FIELD=VALUE a field of its data; amounts are minor units.
+    Without TYPE, events are read from stdin, one JSON object a line: {"type": …, "round": …, "data": {…}}. They happen now; a
+    line may have `id` and `time` of its own. If one line cannot be read, nothing is put in.
+    """
+    from ledger.client import Outbox
+
+    with Outbox(path, terminal=name) as outbox:
+        if type_ is not None:
+            events = [_event(outbox.terminal, type_, round_, _fields(fields))]
+        elif round_ is not None or fields:
+            raise click.UsageError("--round belongs to an event whose TYPE is given", click.get_current_context())
+        else:
+            events = _lines(outbox.terminal, sys.stdin)
+        put = outbox.put(*events) if events else []
+        flushed = None
+        if not later:
+            with door(url, key, packed, tries=4) as found:
+                flushed = _flushed(outbox, found)
+        _tell(outbox, put, flushed, form)
+    return 1 if flushed is not None and (flushed.waiting or flushed.rejected or flushed.failure) else 0
+
+
+def _flushed(outbox: Outbox, door: Door) -> Flushed:
+    """Flushes until all is judged, or patience ends with what is turned away for now."""
+    from ledger.client import Flushed, flush
+
+    total = Flushed()
+    for failures in range(1, door.retry.tries + 1):
+        done = flush(outbox, door)
+        total.posts += done.posts
+        total.accepted += done.accepted
+        total.replayed += done.replayed
+        total.rejected += done.rejected
+        total.waiting, total.failure = done.waiting, done.failure
+        if done.failure is not None or not done.waiting or failures == door.retry.tries:
+            break
+        time.sleep(door.retry.pause(failures))
+    return total
+
+
+_PUT = ("id", "type", "round", "epoch", "sequence")
+
+
+def _tell(outbox: Outbox, put: Sequence[Event], flushed: Flushed | None, form: Form) -> None:
+    import msgspec
+
+    stands = outbox.standing()
+    rejected = [each for each in outbox.rejected() if each.id in {event.id for event in put}]
+    rows = [{column: getattr(event, column) for column in _PUT} for event in put]
+    if form == "json":
+        sent = None
+        if flushed is not None:
+            sent = {name: getattr(flushed, name) for name in ("posts", "accepted", "replayed", "rejected")}
+            sent["failure"] = None if flushed.failure is None else str(flushed.failure)
+        emit_json(
+            {
+                "terminal": stands.terminal,
+                "put": [{key: str(value) for key, value in row.items()} for row in rows],
+                "sent": sent,
+                "waiting": stands.waiting,
+                "rejected": [{"id": str(each.id), "problem": msgspec.to_builtins(each.problem)} for each in rejected],
+            }
+        )
+        return
+    if form == "csv":
+        emit_csv([Column(key, key) for key in _PUT], rows)
+    else:
+        emit_lines([f"{event.type}  {event.id}  round {event.round}" for event in put])
+    if flushed is None:
+        say(f"{counted(stands.waiting, 'event')} in the outbox to be sent")
+        return
+    say(f"sent: {flushed.accepted} accepted, {flushed.replayed} replayed, {flushed.rejected} rejected, {stands.waiting} waiting")
+    for each in rejected:
+        say(f"rejected {each.id}: {visible(str(each.problem))}")
+    if flushed.failure is not None:
+        say(f"not sent: {visible(str(flushed.failure))}; what waits is kept, and sent by the next call")
+    elif stands.last_problem is not None:
+        say(f"turned away for now: {visible(stands.last_problem)}")
+
+
+def _fields(given: Iterable[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for text in given:
+        field, equals, value = text.partition("=")
+        if not equals or field in found:
+            raise Refusal("LGR-0108", "a field is written FIELD=VALUE, once", field="FIELD=VALUE", value=text)
+        found[field] = value.split(",") if field == "bets" else value
+    return found
+
+
+def _event(terminal: str, name: str, round_: UUID | None, data: dict[str, Any], *, strict: bool = False, **own: Any) -> Event:
+    """The event that a person or a line of input means. Refuses LGR-0107 and LGR-0108."""
+    import msgspec
+
+    from ledger.client import happened
+    from ledger.reports import TYPES
+
+    known = {type_.split(".")[1]: model for type_, model in TYPES.items()}
+    short = name.removeprefix("roundledger.").removesuffix(".v1")
+    if short not in known:
+        near = get_close_matches(short, known, 1)
+        meant = f"did you mean {near[0]}?" if near else f"known types: {', '.join(known)}"
+        raise Refusal("LGR-0107", "no event has this type", field="type", value=name, help=meant)
+    try:
+        read = msgspec.convert(data, known[short], strict=strict)
+    except msgspec.ValidationError as error:
+        names = ", ".join(field.name for field in msgspec.structs.fields(known[short])) or "none"
+        raise Refusal("LGR-0108", str(error), field="data", help=f"fields of {short}: {names}") from None
+    return happened(read, terminal=terminal, round=round_, **own)
+
+
+def _lines(terminal: str, lines: Iterable[str]) -> list[Event]:
+    """Every line as an event; refuses all where one cannot be read, and names it."""
+    import msgspec
+
+    class Line(msgspec.Struct, forbid_unknown_fields=True):
+        type: str
+        round: UUID | None = None
+        data: dict[str, Any] = {}
+        id: UUID | None = None
+        time: datetime | None = None
+
+    events = []
+    for number, text in enumerate(lines, start=1):
+        if not text.strip():
+            continue
+        try:
+            line = msgspec.json.decode(text, type=Line)
+            if line.time is not None and line.time.tzinfo is None:
+                raise Refusal("LGR-0108", "a time has its offset", field="time", value=line.time.isoformat())
+            events.append(_event(terminal, line.type, line.round, line.data, strict=True, id=line.id, at=line.time))
+        except msgspec.DecodeError as error:
+            raise Refusal("LGR-0108", str(error), field=f"line {number}", value=text.strip()) from None
+        except Refusal as refusal:
+            refusal.field = f"line {number}: {refusal.field}"
+            raise
+    return events

@@ -1,0 +1,335 @@
+"""The outbox: what happened at one terminal, on its own disk before anybody relies on it, until the ledger has judged it.
+
+One SQLite file for each terminal, in WAL mode with `synchronous=FULL`: `put` returns when the events have been flushed to the
+disk, so neither a killed process nor a cut of power loses one that was put, and a transaction leaves all of its events or none.
+(A disk that answers a flush without one can lie to any database.)
+
+Numbers. Each event gets the next number of the outbox's epoch, in the transaction that stores it, so that numbers have no gaps
+and two processes with the same file number as one. The epoch is drawn anew whenever an outbox is opened and something is put:
+above the one in the file, above the clock's microseconds, and by a random step. A file that was copied, or restored to an older
+state, therefore never gives out a number again that another copy gave out, even where the clocks stand still.
+
+Order. Events are sent in the order in which they were put. What was answered is kept: accepted events until `forget`, rejected
+ones for a person, with the reason. Whoever sends the same event twice gets the same answer twice, so two processes may flush one
+outbox at once; the first answer to arrive is kept.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import RLock
+from typing import Any, NamedTuple, Self
+from uuid import UUID
+
+import msgspec
+
+from ledger.client.answers import Item, Problem
+from ledger.client.answers import Sequence as Received
+from ledger.client.happenings import Event
+from ledger.client.outbox_file import opened, told, transaction, unfit
+
+LARGEST = 1 << 18
+"""Bytes of one encoded event: a quarter of what a post holds."""
+_EPOCH_STEP = 1 << 20
+_LARGEST_EPOCH = 2**53 - 1
+"""Beyond this readers of JSON round (RFC 7493, 2.2)."""
+
+_INSERT = "INSERT INTO events (id, epoch, sequence, type, round, body, put_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+
+class Queued(NamedTuple):
+    """An event that waits for its answer."""
+
+    n: int
+    """Its place in the outbox."""
+    id: UUID
+    body: bytes
+    """As it is sent, each time."""
+
+
+class TurnedAway(NamedTuple):
+    """An event that the ledger did not take, and why."""
+
+    id: UUID
+    type: str
+    round: UUID
+    epoch: int
+    sequence: int
+    put_at: datetime
+    answered_at: datetime | None
+    """When it was rejected for good; None where it is sent again."""
+    problem: Problem
+    body: str
+    """The event as it was sent."""
+
+
+class Standing(NamedTuple):
+    """How an outbox stands."""
+
+    terminal: str
+    epoch: int
+    """The latest that was drawn; 0 where nothing was put yet."""
+    last: int
+    """The last number given out in it."""
+    contiguous: int
+    """The number in it up to which every event has been judged."""
+    received: int | None
+    """The number in it up to which the ledger has all, as it last said; None where it did not say. It stays below `contiguous`
+    where the ledger was restored to an earlier moment, and no longer has what it acknowledged since."""
+    waiting: int
+    oldest: datetime | None
+    """When the oldest event that waits was put."""
+    last_problem: str | None
+    """Of the oldest event that waits: why it was turned away so far, where it was."""
+    acknowledged: int
+    """Events kept in the file that were accepted."""
+    rejected: int
+    """Events that were rejected for good and not marked as seen."""
+
+
+class Outbox:
+    """An open outbox. Thread-safe; several processes may have the same file open."""
+
+    def __init__(
+        self, path: Path, *, terminal: str | None = None, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        """Opens the outbox at `path`; with `terminal`, makes it where there is none.
+
+        Raises Refusal LGR-0720: no outbox there and no terminal named, another terminal's, or a file that cannot be used.
+        """
+        self.path = path
+        self._now = now
+        self._lock = RLock()
+        self._drawn = False
+        self._db, self._terminal = opened(path, terminal)
+
+    def close(self) -> None:
+        """Closes the file; what waits stays in it."""
+        with self._lock:
+            self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # What happens at the terminal.
+
+    def put(self, *events: Event) -> list[Event]:
+        """Stores events, all or none, and numbers them; they are on the disk when this returns.
+
+        Raises Refusal LGR-0721 where there is no room, LGR-0720 where the file cannot be written; none of the events is in the
+        outbox then. Raises ValueError for another terminal's event, a numbered one, one that is too large, or an id that is in
+        the outbox already.
+        """
+        for event in events:
+            if event.terminal != self.terminal or event.sequence is not None:
+                raise ValueError(f"not a fresh event of terminal {self.terminal}: {event}")
+        with self._lock:
+            with self._writing() as db:
+                if not self._drawn:
+                    self._draw(db)
+                numbered = self._number(db, events)
+            self._drawn = True
+        return numbered
+
+    def _number(self, db: sqlite3.Connection, events: Sequence[Event]) -> list[Event]:
+        [(epoch, last)] = db.execute("SELECT epoch, last FROM numbering")
+        numbered = [msgspec.structs.replace(event, epoch=epoch, sequence=last + n) for n, event in enumerate(events, start=1)]
+        put_at = self._moment()
+        for event in numbered:
+            body = event.encoded()
+            if len(body) > LARGEST:
+                raise ValueError(f"an event holds at most {LARGEST} bytes: {event.id}")
+            values = (str(event.id), epoch, event.sequence, event.type, str(event.round), body.decode(), put_at)
+            try:
+                db.execute(_INSERT, values)
+            except sqlite3.IntegrityError:
+                raise ValueError(f"the outbox holds an event with this id: {event.id}") from None
+        db.execute("UPDATE numbering SET last = ?", (last + len(numbered),))
+        return numbered
+
+    def _draw(self, db: sqlite3.Connection) -> None:
+        """A fresh epoch, with the first event of this opening."""
+        [(epoch,)] = db.execute("SELECT epoch FROM numbering")
+        fresh = max(epoch, time.time_ns() // 1000) + 1 + secrets.randbelow(_EPOCH_STEP)
+        if fresh > _LARGEST_EPOCH:
+            raise unfit(self.path, "the clock is centuries off", "set it, and begin a new outbox")
+        db.execute("UPDATE numbering SET epoch = ?, last = 0", (fresh,))
+
+    # What the ledger says of it.
+
+    def waiting(self, *, after: int = 0, limit: int, most: int) -> list[Queued]:
+        """The next events that wait, in order, beyond place `after`: up to `limit`, and up to `most` bytes (at least one)."""
+        found: list[Queued] = []
+        size = 0
+        for n, id_, body in self._ask(
+            "SELECT n, id, body FROM events WHERE state = 'waiting' AND n > ? ORDER BY n LIMIT ?", (after, limit)
+        ):
+            encoded = body.encode()
+            size += len(encoded) + 1
+            if found and size > most:
+                break
+            found.append(Queued(n, UUID(id_), encoded))
+        return found
+
+    def answered(self, answers: Sequence[tuple[Queued, Item]], received: Sequence[Received] = ()) -> None:
+        """Keeps what the ledger said of each event, all or none; of two answers to one event the first that was final.
+
+        `received` is what it said that it has of this terminal by now.
+        """
+        at, changed = self._moment(), 0
+        with self._writing() as db:
+            for event, item in answers:
+                if not item.final:
+                    state, at_ = "waiting", None
+                else:
+                    state, at_ = ("rejected" if item.status == "rejected" else "acknowledged"), at
+                problem = None if item.problem is None else msgspec.json.encode(item.problem).decode()
+                changed += db.execute(
+                    "UPDATE events SET tries = tries + 1, state = ?, answered_at = ?, positions = ?, problem = ? "
+                    "WHERE n = ? AND id = ? AND state = 'waiting'",
+                    (state, at_, " ".join(item.positions) or None, problem, event.n, str(event.id)),
+                ).rowcount
+            for each in received if changed else ():  # an answer that came too late to say anything says nothing of this either
+                if each.terminal == self.terminal:
+                    db.execute("INSERT OR REPLACE INTO received VALUES (?, ?, ?)", (each.epoch, each.contiguous, at))
+
+    def rejected(self, *, seen: bool = False) -> list[TurnedAway]:
+        """The events that were rejected for good, in order; with `seen` also those that somebody has seen to."""
+        return self._turned_away("rejected", int(seen), -1)
+
+    def turned_away(self, limit: int = 1000) -> list[TurnedAway]:
+        """The events that wait and were turned away for now, in order, up to `limit` of them."""
+        return self._turned_away("waiting", 0, limit)
+
+    def _turned_away(self, state: str, seen: int, limit: int) -> list[TurnedAway]:
+        rows = self._ask(
+            "SELECT id, type, round, epoch, sequence, put_at, answered_at, problem, body FROM events "
+            "WHERE state = ? AND seen <= ? AND problem IS NOT NULL ORDER BY n LIMIT ?",
+            (state, seen, limit),
+        )
+        return [
+            TurnedAway(
+                UUID(id_),
+                type_,
+                UUID(round_),
+                epoch,
+                sequence,
+                datetime.fromisoformat(put_at),
+                None if answered_at is None else datetime.fromisoformat(answered_at),
+                msgspec.json.decode(problem, type=Problem),
+                body,
+            )
+            for id_, type_, round_, epoch, sequence, put_at, answered_at, problem, body in rows
+        ]
+
+    def give_up(self, ids: Collection[UUID]) -> int:
+        """A person decides that these events are sent no more. How many of them waited.
+
+        They count as rejected, by the reason for which they were turned away last.
+        """
+        never = msgspec.json.encode(Problem(title="given up before the ledger was reached")).decode()
+        given = [(self._moment(), never, str(id_)) for id_ in ids]
+        with self._writing() as db:
+            return db.executemany(
+                "UPDATE events SET state = 'rejected', answered_at = ?, problem = coalesce(problem, ?) "
+                "WHERE id = ? AND state = 'waiting'",
+                given,
+            ).rowcount
+
+    def mark_seen(self) -> int:
+        """Somebody has seen to every rejected event: they stay in the file and are no longer told of. How many there were."""
+        with self._writing() as db:
+            return db.execute("UPDATE events SET seen = 1 WHERE state = 'rejected' AND seen = 0").rowcount
+
+    def forget(self, older: timedelta) -> int:
+        """Removes the events that were acknowledged longer ago than this. How many there were."""
+        before = self._moment(-older)
+        with self._writing() as db:
+            return db.execute("DELETE FROM events WHERE state = 'acknowledged' AND answered_at < ?", (before,)).rowcount
+
+    # How it stands.
+
+    @property
+    def terminal(self) -> str:
+        """The terminal whose outbox this is."""
+        return self._terminal
+
+    @property
+    def backlog(self) -> int:
+        """How many events wait."""
+        [(waiting,)] = self._ask("SELECT count(*) FROM events WHERE state = 'waiting'")
+        return int(waiting)
+
+    def standing(self) -> Standing:
+        """One consistent look at the whole."""
+        [found] = self._ask(
+            """
+            SELECT terminal, epoch, last,
+                coalesce((SELECT min(e.sequence) FROM events e WHERE e.epoch = n.epoch AND e.state = 'waiting'), last + 1) - 1,
+                (SELECT r.contiguous FROM received r WHERE r.epoch = n.epoch),
+                (SELECT count(*) FROM events WHERE state = 'waiting'),
+                (SELECT put_at FROM events WHERE state = 'waiting' ORDER BY n LIMIT 1),
+                (SELECT problem FROM events WHERE state = 'waiting' ORDER BY n LIMIT 1),
+                (SELECT count(*) FROM events WHERE state = 'acknowledged'),
+                (SELECT count(*) FROM events WHERE state = 'rejected' AND seen = 0)
+            FROM numbering n
+            """
+        )
+        name, epoch, last, contiguous, received, waiting, oldest, problem, acknowledged, rejected = found
+        return Standing(
+            name,
+            epoch,
+            last,
+            contiguous,
+            received,
+            waiting,
+            None if oldest is None else datetime.fromisoformat(oldest),
+            None if problem is None else str(msgspec.json.decode(problem, type=Problem)),
+            acknowledged,
+            rejected,
+        )
+
+    def latest_round(self, opening: str) -> list[bytes]:
+        """The events of the round that was opened last by an event of type `opening`, as far as they are kept, in order."""
+        rows = self._ask(
+            "SELECT body FROM events WHERE state <> 'rejected' AND round = "
+            "(SELECT round FROM events WHERE type = ? AND state <> 'rejected' ORDER BY n DESC LIMIT 1) ORDER BY n",
+            (opening,),
+        )
+        return [body.encode() for (body,) in rows]
+
+    def delays(self, *, after: int = 0) -> list[float]:
+        """Seconds from `put` to the final answer, of the events beyond place `after` that have one."""
+        rows = self._ask("SELECT put_at, answered_at FROM events WHERE n > ? AND answered_at IS NOT NULL ORDER BY n", (after,))
+        return [(datetime.fromisoformat(answered) - datetime.fromisoformat(put)).total_seconds() for put, answered in rows]
+
+    @property
+    def end(self) -> int:
+        """The place of the event that was put last; 0 where there is none."""
+        [(last,)] = self._ask("SELECT coalesce(max(n), 0) FROM events")
+        return int(last)
+
+    def _moment(self, shift: timedelta = timedelta(0)) -> str:
+        """Now, as the file has it: text in UTC, whose order is that of time."""
+        return (self._now() + shift).astimezone(UTC).isoformat()
+
+    # SQLite.
+
+    def _ask(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._lock, told(self.path):
+            return self._db.execute(query, values).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, durable at its end."""
+        with self._lock, told(self.path), transaction(self._db):
+            yield self._db

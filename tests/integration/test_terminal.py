@@ -1,0 +1,328 @@
+"""`roundledger terminal` against a real service: what it prints, what its exit code says, what it comes back to."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from cli.main import run
+from ledger.application import Rounds
+from ledger.client import Door, Outbox, Retry, Sender, happened
+from ledger.property import OptIn, Property, Table
+from ledger.reports import CloseBetting, OpenRound, PlaceBet, RecordOutcome
+from tests.e2e.process import environment
+from tests.faults.proxy import Link
+from tests.integration.api.conftest import serving
+
+HOUSE = Property(
+    id="H",
+    name="House",
+    zone="Asia/Macau",
+    gaming_day_start="06:00",
+    tables=tuple(
+        Table(name, "A", game, "MOP", "0.01", terminals=(f"T-{name}",))
+        for name, game in (("R01", "roulette"), ("C01", "cussec"), ("F01", "fantan"), ("K01", "craps"))
+    ),
+    opt_ins=(OptIn("30/2003", "tests", "nobody"), OptIn("31/2003", "tests", "nobody")),
+)
+
+
+class Said:
+    """A command line that ran: exit code and what it printed."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Terminal = Callable[..., Said]
+
+
+@pytest.fixture
+def url(dsn: str) -> Iterator[str]:
+    rounds = Rounds(dsn)
+    rounds.apply_property(HOUSE)
+    rounds.close()
+    with serving(dsn) as server:
+        yield server.url
+
+
+@pytest.fixture
+def outbox(tmp_path: Path) -> Path:
+    return tmp_path / "T-R01.outbox"
+
+
+@pytest.fixture
+def terminal(url: str, outbox: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    """`roundledger terminal …` with the outbox and the service named by the environment."""
+    monkeypatch.setenv("LEDGER_OUTBOX", str(outbox))
+    monkeypatch.setenv("LEDGER_URL", url)
+
+    def call(*arguments: str, stdin: str = "") -> Said:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        capsys.readouterr()
+        code = run(["terminal", *arguments])
+        said = capsys.readouterr()
+        return Said(code, said.out, said.err)
+
+    return call
+
+
+def settled(dsn: str) -> int:
+    with psycopg.connect(dsn) as conn:
+        row = conn.execute("SELECT count(*) FROM ledger.events WHERE topic = 'RoundSettled.v1'").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+# send
+
+
+def test_one_event_by_flags(terminal: Terminal) -> None:
+    said = terminal("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01", "--json")
+    assert said.code == 0, said.err
+    [put] = said.json["put"]
+    assert (put["type"], put["sequence"]) == ("roundledger.RoundOpened.v1", "1")
+    bet = ("player=P-1", "spot=red", "stake=1000", "currency=MOP", "seat=3")
+    said = terminal("send", "BetPlaced", *bet, "--round", put["round"], "--json")
+    assert said.json["sent"] == {"posts": 1, "accepted": 1, "replayed": 0, "rejected": 0, "failure": None}
+
+
+def test_events_from_stdin_go_in_together_or_not_at_all(terminal: Terminal, outbox: Path, dsn: str) -> None:
+    round_ = str(uuid4())
+    lines = [
+        {"type": "RoundOpened", "round": round_, "data": {"table": "R01", "game": "roulette"}},
+        {"type": "roundledger.BettingClosed.v1", "round": round_, "id": str(uuid4()), "time": "2026-11-29T20:00:00+08:00"},
+        {"type": "OutcomeRecorded", "round": round_, "data": {"outcome": "17"}},
+    ]
+    text = "\n".join(map(json.dumps, lines))
+    spoilt = text.replace("OutcomeRecorded", "OutcomeRecored")
+    said = terminal("send", "--terminal", "T-R01", stdin=spoilt)
+    assert said.code == 2
+    assert "line 3: type: OutcomeRecored" in said.err
+    assert "did you mean OutcomeRecorded?" in said.err
+    with Outbox(outbox) as found:
+        assert found.standing().last == 0
+    said = terminal("send", stdin=f"\n{text}\n")
+    assert (said.code, said.err) == (0, "sent: 3 accepted, 0 replayed, 0 rejected, 0 waiting\n")
+    assert settled(dsn) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "words"),
+    [
+        (["BetPlaced", "player=P-1"], "", "fields of BetPlaced: player, spot, stake"),
+        (["BetPlaced", "player"], "", "a field is written FIELD=VALUE, once"),
+        (["BettingClosed"], "", "belongs to a round"),
+        (["BettingClosed", "--round", "x"], "", "is not a valid UUID"),
+        ([], '{"type": "BettingClosed", "rond": "x"}', "rond"),
+        ([], '{"type": "BettingClosed", "time": "2026-11-29T20:00:00"}', "a time has its offset"),
+        ([], "junk", "line 1: junk"),
+        (["--round", str(uuid4())], "", "--round belongs to an event"),
+        (["--url", "localhost"], "", "not the URL of a service"),
+        (["--key", str(Path(__file__))], "", "LGR-0722"),
+    ],
+)
+def test_what_cannot_be_put_in_is_said(terminal: Terminal, arguments: list[str], stdin: str, words: str) -> None:
+    said = terminal("send", *arguments, "--terminal", "T-R01", stdin=stdin)
+    assert said.code == 2
+    assert words in said.err
+
+
+def test_what_is_rejected_is_said_and_stays_for_a_person(terminal: Terminal) -> None:
+    opened = terminal("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01", "--json").json["put"][0]
+    bet = ("player=P-1", "spot=split:17-19", "stake=1000", "currency=MOP")
+    said = terminal("send", "BetPlaced", *bet, "--round", opened["round"])
+    assert said.code == 1
+    assert "rejected" in said.err
+    assert "LGR-0412: 17 and 19 are not neighbours on the layout" in said.err
+    status = terminal("status", "--json")
+    assert (status.code, status.json["unseen"]) == (1, 1)
+    [rejected] = status.json["rejected"]
+    assert (rejected["code"], rejected["detail"]) == ("LGR-0412", "17 and 19 are not neighbours on the layout")
+    seen = terminal("status", "--seen", "--json")
+    assert (seen.code, seen.json["rejected"]) == (0, [])
+    assert len(terminal("status", "--all", "--json").json["rejected"]) == 1
+
+
+def test_what_is_turned_away_for_ever_is_given_up_by_a_person(terminal: Terminal) -> None:
+    bet = ("player=P-1", "spot=red", "stake=1000", "currency=MOP")
+    said = terminal("send", "BetPlaced", *bet, "--round", str(uuid4()), "--terminal", "T-R01", "--json")
+    assert (said.code, said.json["waiting"]) == (1, 1)
+    [waiting] = terminal("status", "--json").json["turned_away"]
+    assert waiting["code"] == "LGR-0202"
+    given_up = terminal("status", "--give-up", waiting["id"], "--json")
+    assert "1 event given up" in given_up.err
+    assert (given_up.json["waiting"], given_up.json["rejected"][0]["id"]) == (0, waiting["id"])
+    assert terminal("status", "--seen").code == 0
+
+
+def test_nothing_is_lost_where_nobody_answers(terminal: Terminal, url: str) -> None:
+    said = terminal("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01", "--url", "http://127.0.0.1:9")
+    assert said.code == 1
+    assert "what waits is kept, and sent by the next call" in said.err
+    status = terminal("status")
+    assert status.code == 1
+    assert "waiting: 1" in status.out
+    assert terminal("send").code == 0
+    assert terminal("status").code == 0
+
+
+def test_it_can_only_be_put_in(terminal: Terminal) -> None:
+    said = terminal("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01", "--later", "--csv")
+    assert said.code == 0
+    assert said.out.startswith("id,type,round,epoch,sequence\n")
+    assert "1 event in the outbox to be sent" in said.err
+
+
+def test_a_status_makes_no_outbox(terminal: Terminal, outbox: Path) -> None:
+    assert terminal("status", "--terminal", "T-R01").code == 2
+    assert not outbox.exists()
+
+
+# run
+
+
+@pytest.mark.parametrize(("table", "game"), [("R01", "roulette"), ("C01", "cussec"), ("F01", "fantan"), ("K01", "craps")])
+def test_it_plays_its_tables_game(terminal: Terminal, dsn: str, table: str, game: str) -> None:
+    said = terminal("run", "--table", table, "--game", game, "--rounds", "8", "--rate", "0", "--seed", "1", "--json")
+    assert said.code == 0, said.err
+    figures = said.json
+    assert (figures["terminal"], figures["rounds"], figures["rejected"], figures["waiting"]) == (f"T-{table}", 8, 0, 0)
+    assert figures["accepted"] == figures["events"] == figures["last"] == figures["contiguous"]
+    assert 0 < figures["bets"] <= figures["events"] - 3 * 8
+    assert settled(dsn) == 8
+
+
+def test_it_ends_when_its_time_is_over(terminal: Terminal) -> None:
+    began = time.monotonic()
+    said = terminal("run", "--table", "R01", "--seconds", "0.5", "--rate", "10")
+    assert said.code == 0
+    assert 0.5 <= time.monotonic() - began < 10
+    assert "answered: median" in said.out
+
+
+def test_killed_within_a_round_it_comes_back_to_that_round(terminal: Terminal, url: str, outbox: Path, dsn: str) -> None:
+    command = [sys.executable, "-m", "cli", "terminal", "run", "--table", "R01", "--rate", "0"]
+    process = subprocess.Popen(command, env=environment(LEDGER_OUTBOX=str(outbox), LEDGER_URL=url), stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 30
+    while not outbox.exists() or settled(dsn) < 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    said = terminal("run", "--table", "R01", "--rounds", "2", "--rate", "0", "--json")
+    assert said.code == 0, said.err
+    with psycopg.connect(dsn) as conn:
+        [(opened,)] = conn.execute("SELECT count(*) FROM ledger.events WHERE topic = 'RoundOpened.v1'").fetchall()
+        assert conn.execute("SELECT * FROM ledger.open_rounds").fetchall() == []
+    assert opened == settled(dsn) >= 5
+    assert terminal("status", "--json").json["waiting"] == 0
+
+
+def test_told_to_stop_it_ends_with_its_round(url: str, outbox: Path, dsn: str) -> None:
+    command = [sys.executable, "-m", "cli", "terminal", "run", "--table", "R01", "--rate", "5", "--json"]
+    process = subprocess.Popen(
+        command, env=environment(LEDGER_OUTBOX=str(outbox), LEDGER_URL=url), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 30
+    while settled(dsn) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert json.loads(out)["rounds"] == settled(dsn)
+
+
+# Signed.
+
+
+@pytest.fixture
+def key(url: str, dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    """The key of T-R01, in a file."""
+    monkeypatch.setenv("LEDGER_DSN", dsn)
+    capsys.readouterr()
+    assert run(["keys", "issue", "T-R01", "--json"]) == 0
+    path = tmp_path / "key.json"
+    path.write_text(capsys.readouterr().out)
+    return path
+
+
+def test_a_terminal_with_its_key_is_let_in_and_one_without_keeps_its_events(
+    terminal: Terminal, outbox: Path, key: Path, dsn: str
+) -> None:
+    round_ = ("--table", "R01", "--rounds", "2", "--rate", "0", "--drain", "1")
+    with serving(dsn, require_auth=True) as server:
+        without = terminal("run", *round_, "--url", server.url)
+        assert without.code == 1
+        assert "LGR-0803" in without.err
+        assert settled(dsn) == 0
+        said = terminal("run", *round_, "--url", server.url, "--key", str(key), "--json")
+    assert (said.code, said.json["waiting"], said.json["rejected"]) == (0, 0, 0)
+    assert settled(dsn) == 4, "those that were turned away went with the others"
+    secret = json.loads(key.read_text())["secret"]
+    assert secret.encode() not in b"".join(file.read_bytes() for file in outbox.parent.glob("T-R01.outbox*"))
+
+
+# The sender.
+
+
+def test_a_sender_survives_a_link_that_comes_and_goes(url: str, outbox: Path, dsn: str) -> None:
+    retry = Retry(tries=1, first=0.02, longest=0.1)
+    with Link(url) as link, Outbox(outbox, terminal="T-R01") as box, Door(link.url, retry=retry) as door:
+        with Sender(box, door) as sender:
+            for number in range(9):
+                (link.go_away, link.come_back)[number % 2]()
+                opening = happened(OpenRound(table="R01", game="roulette"), terminal="T-R01")
+                rest = [
+                    happened(data, terminal="T-R01", round=opening.round)
+                    for data in (
+                        PlaceBet(player="P-1", spot="red", stake="1000", currency="MOP"),
+                        CloseBetting(),
+                        RecordOutcome(outcome="0"),
+                    )
+                ]
+                box.put(opening, *rest)
+                sender.wake()
+                time.sleep(0.1)
+            link.come_back()
+        assert (box.standing().waiting, box.standing().acknowledged) == (0, 36)
+    assert sender.sent.failures > 0
+    assert sender.sent.failure is None
+    assert sender.sent.accepted + sender.sent.replayed == 36
+    assert settled(dsn) == 9
+
+
+def test_a_sender_that_reaches_nobody_ends_in_time_and_keeps_all(outbox: Path) -> None:
+    began = time.monotonic()
+    with Outbox(outbox, terminal="T-R01") as box, Door("http://127.0.0.1:9", retry=Retry(tries=1, first=5, longest=60)) as door:
+        box.put(happened(OpenRound(table="R01", game="roulette"), terminal="T-R01"))
+        with Sender(box, door, drain=0.3) as sender:
+            time.sleep(0.1)
+        assert box.standing().waiting == 1
+    assert sender.sent.failure is not None
+    assert time.monotonic() - began < 2
+
+
+def test_what_goes_wrong_in_a_sender_is_raised_at_its_end(outbox: Path) -> None:
+    box = Outbox(outbox, terminal="T-R01")
+    box.put(happened(OpenRound(table="R01", game="roulette"), terminal="T-R01"))
+    sender = Sender(box, Door("http://127.0.0.1:9", retry=Retry(tries=1)))
+    box.close()
+    with pytest.raises(Exception, match="closed"), sender:
+        pass
