@@ -98,10 +98,13 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        who = _named(headers)
         try:
-            scope[_ADMITTED] = await self._admit(scope, headers)
+            admitted = scope[_ADMITTED] = await self._admit(scope, headers)
+            who = name_of(admitted.caller)
+            self._verify_read(scope, admitted)
         except Refusal as refusal:
-            log_refused(scope, refusal, _named(headers))
+            log_refused(scope, refusal, who)
             # Nobody reads the body, and the rest of it would be taken for the next request.
             unread = {} if scope["method"] in _READING else {"Connection": "close"}
             await problems.response(refusal, headers={**challenge(refusal), **unread})(scope, receive, send)
@@ -125,10 +128,11 @@ class Guard:
         signed, terminal = await self._signed(scope, headers) if with_key else (None, None)
         person = await self._person(headers) if with_token else None
         caller = Caller(terminal=terminal, person=person, trusts_terminals=not access.required)
-        properties = (await access.known()).properties
-        if access.required and (scope["method"], scope["path"]) != ("POST", POSTS):
-            rights.verify_read(caller, scope["path"], properties)
-        return Admitted(caller, signed, properties)
+        return Admitted(caller, signed, (await access.known()).properties)
+
+    def _verify_read(self, scope: Scope, sender: Admitted) -> None:
+        if self._access.required and sender.caller is not None and (scope["method"], scope["path"]) != ("POST", POSTS):
+            rights.verify_read(sender.caller, scope["path"], sender.properties)
 
     async def _signed(self, scope: Scope, headers: Headers) -> tuple[Signed, str]:
         """The signature, and the terminal whose it is."""

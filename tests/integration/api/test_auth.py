@@ -355,13 +355,20 @@ class TestRotation:
 
     def test_two_tokens_of_one_person_do_not_make_two_persons(self, floor: Floor) -> None:
         first, second = (Asker(floor.url, "/people/S-7", token=token_of(floor.dsn, "S-7")) for _ in range(2))
-        placed = floor.own.event("BetPlaced", floor.round)
-        assert code(floor.own.post(placed)) == "let in"
+        other = Asker(floor.url, "/people/S-8", token=token_of(floor.dsn, "S-8"))
+        bet = floor.own.event("BetPlaced", floor.round)
+        for event in (bet, *(floor.own.event(kind, floor.round) for kind in ("BettingClosed", "OutcomeRecorded"))):
+            assert floor.own.post(event).json()["items"][0]["status"] == "accepted"
+        mispay = {"kind": "mispay", "reason": "dispute_upheld", "bet": bet["id"], "direction": "to_player", "amount": "100"}
+        proposed = first.event("CorrectionProposed", floor.round, mispay)
+        assert first.post(proposed).json()["items"][0]["status"] == "accepted"
+        correction = {"correction": proposed["id"]}
+        before = floor.count()
         for asker in (first, second):
-            assert code(asker.post(asker.event("RoundHeld", floor.round))) == "let in"
-        with psycopg.connect(floor.dsn) as conn:
-            rows = conn.execute("SELECT body->>'by' FROM ledger.log WHERE topic = 'RoundHeld.v1'").fetchall()
-        assert {by for (by,) in rows} == {"S-7"}
+            refused = asker.post(asker.event("CorrectionApproved", floor.round, correction))
+            assert refused.json()["code"].startswith("LGR-02"), refused.text
+        assert floor.count() == before
+        assert other.post(other.event("CorrectionApproved", floor.round, correction)).json()["items"][0]["status"] == "accepted"
 
     def test_a_terminal_that_is_given_another_table_loses_its_own_at_once(self, floor: Floor) -> None:
         import msgspec
@@ -395,7 +402,7 @@ def test_what_is_refused_is_logged_and_no_secret_with_it(floor: Floor, caplog: p
         sent.extend(value for name, value in request.headers.items() if name in ("authorization", "signature", "content-digest"))
         return request
 
-    for who, asker in floor.askers.items():
+    for asker in floor.askers.values():
         asker.bend = bend
         for kind in ("BetPlaced", "CorrectionApproved"):
             asker.post(asker.event(kind, floor.round))
@@ -403,15 +410,18 @@ def test_what_is_refused_is_logged_and_no_secret_with_it(floor: Floor, caplog: p
         request = asker.request("POST", "/v1/events", asker.event("BetPlaced", floor.round))
         request.headers["Signature"] = request.headers.get("Signature", "x") + "x"
         asker.send(request)
-        if who == "other":
-            break
     stranger = Asker(floor.url, "/people/S-7", token="rlt_" + "B" * 43)
     stranger.bend = bend
     stranger.post(stranger.event("BetPlaced", floor.round))
     log = "\n".join(record.getMessage() for record in caplog.records)
     assert floor.own.key is not None
-    assert f"key {floor.own.key.id}" in log
-    assert "LGR-0804 to terminal T-R02" in log
+    for line in (
+        "LGR-0804 to terminal T-R02: POST /v1/events from 127.0.0.1",
+        "LGR-0804 to D-11: GET /v1/balances from 127.0.0.1",
+        "LGR-0804 to terminal T-R01 with D-11: POST /v1/events from 127.0.0.1",
+        f"LGR-0803 to key {floor.own.key.id}: POST /v1/events from 127.0.0.1",
+    ):
+        assert line in log
     assert "LGR-0802" in log
     secrets = [text for asker in floor.askers.values() for text in (asker.token, asker.key and asker.key.secret) if text]
     for text in (*secrets, *sent, "rlt_B", "rlk_"):
