@@ -128,7 +128,10 @@ def shift_sheet(dsn: str, shift: str) -> Sheet:
 @click.option("--day", type=DAY, help="One gaming day only; without it, all of them.")
 @output_options
 def outcomes(table: str | None, day: date | None, form: Form) -> None:
-    """How often each table showed each outcome, as last corrected; of craps, each throw."""
+    """How often each table showed each outcome.
+
+    A corrected outcome is counted as corrected; of craps each throw is counted, void ones left out.
+    """
     import msgspec
 
     from projections import queries

@@ -39,7 +39,11 @@ _SUMS = (
     *("stakes", "carried_in", "carried_out", "returned", "escrow"),
     *("lost", "won", "pushed", "prizes", "commission", "breakage", "adjusted"),
 )
-ROUNDS = Kept("rounds", RoundRow, ["round"], sums=_SUMS)
+_OF_THE_OPENING = (
+    *("property", "pit", "table_id", "game", "currency", "regulation", "regulation_hash", "property_hash", "applied"),
+    *("gaming_day", "shift", "dealer", "supervisor", "opened_at", "first_position"),
+)
+ROUNDS = Kept("rounds", RoundRow, ["round"], sums=_SUMS, fixed=_OF_THE_OPENING)
 BETS = Kept("bets", BetRow, ["round", "bet"], fixed=("placed_in", "position", "seat", "chip", "late", "locked"))
 HOLDS = Kept("holds", HoldRow, ["hold"])
 CORRECTIONS = Kept("corrections", CorrectionRow, ["correction"])
