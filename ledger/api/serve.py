@@ -1,4 +1,7 @@
-"""The service as a whole: write side, projections, read side and door on one database, and what is done at the end."""
+"""The service as a whole: write side, projections, read side and door on one database, and what is done at the end.
+
+The projections fold in a process of their own: in this one they would take the processor from the door whenever it is busiest.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,14 @@ from ledger.application import Rounds
 from ledger.reports import Report, Verdict
 from ledger.store.migrate import require_current
 from ledger.writer import Writer
-from projections.runner import Runner
+from projections.process import RunnerProcess
 
 
 class _Woken(NamedTuple):
     """The write side, which tells the projections of every append instead of letting them find it at their next look."""
 
     rounds: Rounds
-    runner: Runner
+    runner: RunnerProcess
 
     def post(self, reports: Sequence[Report], /) -> list[Verdict]:
         verdicts = self.rounds.post(reports)
@@ -38,13 +41,12 @@ def opened(dsn: str, *, host: str = HOST, port: int = PORT, beyond_loopback: boo
     require_current(dsn)
     rounds = Rounds(dsn)
     try:
-        runner = Runner(dsn)
-        with SqlReader(dsn) as reader:
+        # The projections end last. What they did not get to read, the next start reads.
+        with RunnerProcess(dsn) as runner, SqlReader(dsn) as reader:
             writer = Writer(_Woken(rounds, runner).post, rest=rounds.rest)
             app = create_app(rounds, reader, writer=writer)
             server = Server(app, host=host, port=port, beyond_loopback=beyond_loopback)
-            # The projections end last. What they did not get to read, the next start reads.
-            with server, runner:
+            with server:
                 yield server
     finally:
         rounds.close()
