@@ -38,6 +38,7 @@ def serve(host: str, port: int, file: Path | None, beyond_loopback: bool, while_
     from cli.property import apply_property, read_property
     from ledger import logs
     from ledger.api.serve import opened
+    from ledger.store.pause import collect_seldom
 
     log = logs.begin()
     config = read_property(file) if file is not None else None
@@ -47,6 +48,7 @@ def serve(host: str, port: int, file: Path | None, beyond_loopback: bool, while_
         with opened(dsn, host=host, port=port, beyond_loopback=beyond_loopback) as server:
             if while_stdin:
                 threading.Thread(target=_stop_with_stdin, args=(server.stop,), daemon=True).start()
+            collect_seldom()
             server.run(click.echo)
     log.tell()
     say("stopped")

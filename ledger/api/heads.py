@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import cast
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
@@ -23,6 +23,35 @@ _FRAMING = 8
 """Bytes of chunk framing that are granted for each byte of body: even chunks of one byte need only five."""
 
 
+class OneWrite:
+    """A transport that sends what is written in one turn of the loop as one: uvicorn writes an answer's head and body each by
+    itself, and whoever waits for them would be woken twice."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._held: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Sends `data` before the loop's next turn."""
+        if not self._held:
+            self._loop.call_soon(self._send)
+        self._held.append(data)
+
+    def close(self) -> None:
+        """Sends what is held, then closes as the transport does."""
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        held, self._held = self._held, []
+        if held:
+            self._transport.write(b"".join(held))
+
+
 class BoundedHttp(HttpToolsProtocol):
     """HTTP/1.1 as uvicorn speaks it, within these bounds. Beyond them the connection is closed."""
 
@@ -32,7 +61,7 @@ class BoundedHttp(HttpToolsProtocol):
     _other = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn narrows it
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, OneWrite(transport, self.loop)))
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
@@ -58,6 +59,7 @@ class Intake(NamedTuple):
     """One event, not a batch: the answer to a refusal is then that refusal alone."""
 
 
+@lru_cache(maxsize=64)
 def check_media_type(content_type: str | None, content_encoding: str | None = None) -> str:
     """The media type of a post, lower case, without parameters. Refuses LGR-0110."""
     accepted = f"send {ONE}, {BATCH} or {EITHER}, UTF-8, not compressed"
