@@ -26,6 +26,8 @@ _RETRY = 0.2
 _RETRY_LONGEST = 5.0
 _STEADY = 60.0
 """Seconds after which a child that dies was no failed start."""
+_GAP = 0.005
+"""Seconds from one wake-up to the next: a stream of posts has many for one batch."""
 _STOP = 10.0
 """Seconds that the child has to end its batch."""
 _READY = b"ready\n"
@@ -119,6 +121,7 @@ def main() -> None:
         os.write(sys.stdout.fileno(), _READY)
         while parent.read(4096):
             runner.wake()
+            time.sleep(_GAP)
     log.tell()
 
 
