@@ -57,6 +57,8 @@ class BoundedHttp(HttpToolsProtocol):
 
     _deadline: asyncio.TimerHandle | None = None
     _began = False
+    _awaited = False
+    """Whether a request's head has begun and not ended."""
     _body = 0
     _other = 0
 
@@ -72,6 +74,8 @@ class BoundedHttp(HttpToolsProtocol):
         self._began = False
         body = self._body
         super().data_received(data)
+        if self._awaited and self._deadline is None:  # a head that comes whole needs no clock
+            self._expect_head()
         if self._began:
             return
         self._other += len(data) - (self._body - body)
@@ -82,10 +86,11 @@ class BoundedHttp(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         self._began = True
         self._body = self._other = 0
-        self._expect_head()
+        self._awaited = True
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
+        self._awaited = False
         self._head_came()
         super().on_headers_complete()
 
