@@ -27,7 +27,8 @@ _RETRY_LONGEST = 5.0
 _STEADY = 60.0
 """Seconds after which a child that dies was no failed start."""
 _GAP = 0.005
-"""Seconds from one wake-up to the next: a stream of posts has many for one batch."""
+"""Seconds from one wake-up to the next: a stream of posts has many for one batch. The runner looks soon again after each, so the
+end of a stream is found without."""
 _STOP = 10.0
 """Seconds that the child has to end its batch."""
 _READY = b"ready\n"
@@ -39,6 +40,7 @@ class RunnerProcess:
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
         self._lock = threading.Lock()
+        self._next_wake = 0.0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="projections", daemon=True)
 
@@ -63,6 +65,10 @@ class RunnerProcess:
 
     def wake(self) -> None:
         """Says that there is something new in the log. Cheap; from any thread."""
+        now = time.monotonic()
+        if now < self._next_wake:
+            return
+        self._next_wake = now + _GAP
         # A pipe that is full wakes as well as one byte more would, and a child that died begins with a look at the log.
         with self._lock, contextlib.suppress(OSError, ValueError):
             os.write(_stdin(self._child).fileno(), b"\n")
@@ -121,7 +127,6 @@ def main() -> None:
         os.write(sys.stdout.fileno(), _READY)
         while parent.read(4096):
             runner.wake()
-            time.sleep(_GAP)
     log.tell()
 
 
