@@ -104,7 +104,11 @@ class RunnerProcess:
             if self._stopping.wait(pause):
                 return
             pause = min(pause * 2, _RETRY_LONGEST)
-            child = self._begun()
+            try:
+                child = self._begun()
+            except OSError as error:  # no memory or no descriptor for it now; the old child's end is found once more
+                _log.warning("the projections' process does not start: %s", error)
+                continue
             with self._lock:
                 self._let_go()
                 self._child = child
@@ -123,10 +127,12 @@ def _stdin(child: subprocess.Popen[bytes]) -> IO[bytes]:
 def main() -> None:
     """The child."""
     log = logs.begin()
-    with open(0, "rb", buffering=0) as parent, Runner(json.loads(parent.readline())) as runner:
-        os.write(sys.stdout.fileno(), _READY)
-        while parent.read(4096):
-            runner.wake()
+    with open(0, "rb", buffering=0) as parent:
+        if told := parent.readline():  # else the service has ended already
+            with Runner(json.loads(told)) as runner:
+                os.write(sys.stdout.fileno(), _READY)
+                while parent.read(4096):
+                    runner.wake()
     log.tell()
 
 
