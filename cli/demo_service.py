@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import select
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO
 
+from ledger import again
 from ledger.errors import Refusal
 
 _START = 30.0
@@ -27,8 +25,8 @@ def service(dsn: str) -> Iterator[str]:
     """
     with tempfile.TemporaryFile("w+") as words:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "cli", "serve", "--port", "0", "--while-stdin"],  # -P: no folder named cli of the user's
-            env={**os.environ, "LEDGER_DSN": dsn, "PYTHONPATH": _path()},
+            again.command("cli", "serve", "--port", "0", "--while-stdin"),
+            env=again.environment(LEDGER_DSN=dsn),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=words,
@@ -42,12 +40,6 @@ def service(dsn: str) -> Iterator[str]:
                 raise _gone(process, words)
         finally:
             _stop(process)
-
-
-def _path() -> str:
-    """Where this program was imported from, so that the service is the same one."""
-    own = str(Path(__file__).resolve().parent.parent)
-    return os.pathsep.join([own, *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def _url(process: subprocess.Popen[str], words: IO[str]) -> str:

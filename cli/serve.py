@@ -54,6 +54,7 @@ def serve(
     from ledger import logs
     from ledger.api.serve import opened
     from ledger.api.server import Tls
+    from ledger.store.pause import collect_seldom
 
     if (tls_cert is None) != (tls_key is None):
         raise click.UsageError("--tls-cert and --tls-key go together", click.get_current_context())
@@ -66,6 +67,7 @@ def serve(
         with opened(dsn, host=host, port=port, require_auth=require_auth, tls=tls) as server:
             if while_stdin:
                 threading.Thread(target=_stop_with_stdin, args=(server.stop,), daemon=True).start()
+            collect_seldom()
             server.run(click.echo)
     log.tell()
     say("stopped")

@@ -38,7 +38,6 @@ LARGEST: MinorUnits = 10**15
 """The largest single amount that is read: far above any stake, far below what a 64-bit column or a sum of amounts holds."""
 
 # [0-9], never \d: full-width and other digits would pass as well, and int() would read them.
-_WHOLE = re.compile(r"[1-9][0-9]*")
 _PLAIN = re.compile(r"(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?")
 
 _EXAMPLE_MINOR = 'digits in quotes, with no sign, point, space, exponent or leading zero: "10000" is 100.00'
@@ -73,7 +72,7 @@ def parse_minor(text: Any, *, field: str = "amount") -> MinorUnits:
             f"an amount is a string of digits, not {_kind(text)}",
             _EXAMPLE_MINOR,
         )
-    if len(text) > _LONGEST or not _WHOLE.fullmatch(text):
+    if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST) or text.startswith("0"):
         raise _refused(
             field,
             text,

@@ -10,12 +10,15 @@ seven the next: two flushes where one would do. So a group that was just answere
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
 
 from ledger.errors import Refusal
 from ledger.reports import Report, Verdict
@@ -30,7 +33,9 @@ _REST = 0.5
 _PATIENCE = 0.5
 """The longest that a group waits for those just answered, as a part of the time that it took to answer them."""
 
-_Waiting = tuple[Sequence[Report], "Future[list[Verdict]]"]
+_Outcome = list[Verdict] | Exception
+_Waiting = tuple[Sequence[Report], Callable[[_Outcome], object]]
+"""What was submitted, and who is to be told what came of it."""
 
 
 class Writer:
@@ -75,6 +80,22 @@ class Writer:
         """
         future: Future[list[Verdict]] = Future()
         future.set_running_or_notify_cancel()  # from here on nobody can cancel it: what is taken is carried through
+        self._enqueue(reports, partial(_tell, future))
+        return future
+
+    async def write(self, reports: Sequence[Report]) -> list[Verdict]:
+        """As `submit`, for who waits in an event loop: at a third of the cost of two futures of different kinds in a chain."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[list[Verdict]] = loop.create_future()
+
+        def told(outcome: _Outcome) -> None:
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
+                loop.call_soon_threadsafe(_tell, future, outcome)
+
+        self._enqueue(reports, told)
+        return await future
+
+    def _enqueue(self, reports: Sequence[Report], told: Callable[[_Outcome], object]) -> None:
         with self._changed:
             if self._closing:
                 raise Refusal("LGR-0505", "the service is stopping", help="send it again in a moment; nothing of it was stored")
@@ -84,11 +105,10 @@ class Writer:
                     f"{self._waiting} events wait to be written already",
                     help="send it again in a moment; nothing of it was stored",
                 )
-            self._queue.append((reports, future))
+            self._queue.append((reports, told))
             self._waiting += len(reports)
             if self._enough():
                 self._changed.notify()
-        return future
 
     def close(self, timeout: float | None = None) -> bool:
         """Take nothing more, write what waits, stop. False where `timeout` (seconds) was not enough."""
@@ -141,11 +161,11 @@ class Writer:
             verdicts = self._decide(reports)
         except Refusal as refusal:
             # Said of the whole group (the database is away, the disk is full): it would be said of each.
-            for _, future in group:
-                future.set_exception(refusal)
+            for _, told in group:
+                told(refusal)
         except Exception as fault:  # noqa: BLE001 - the thread must outlive any fault, and who waits is told
             if len(group) == 1:
-                group[0][1].set_exception(fault)  # whoever waits logs it
+                group[0][1](fault)  # whoever waits logs it
                 return
             # One submission spoils the group, and nobody knows which: each by itself, so that only that one fails. Where the
             # group had been appended after all, each is found and answered as replayed.
@@ -155,8 +175,8 @@ class Writer:
         else:
             self._expected, self._patience = len(self._queue) + len(group), _PATIENCE * (time.monotonic() - began)
             start = 0
-            for submission, future in group:
-                future.set_result(verdicts[start : start + len(submission)])
+            for submission, told in group:
+                told(verdicts[start : start + len(submission)])
                 start += len(submission)
 
     def _decide(self, reports: list[Report]) -> list[Verdict]:
@@ -164,3 +184,12 @@ class Writer:
         if len(verdicts) != len(reports):
             raise RuntimeError(f"{len(reports)} reports had {len(verdicts)} verdicts")
         return verdicts
+
+
+def _tell(future: Future[list[Verdict]] | asyncio.Future[list[Verdict]], outcome: _Outcome) -> None:
+    if future.done():
+        return  # who waited in an event loop has left
+    if isinstance(outcome, Exception):
+        future.set_exception(outcome)
+    else:
+        future.set_result(outcome)

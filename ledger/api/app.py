@@ -129,8 +129,8 @@ class _Door:
         read, single = intake.read(raw, media_type, self._now())
         items = [sender.vouch(item) if isinstance(item, Report) else item for item in read]
         reports = [item for item in items if isinstance(item, Report)]
-        # What was taken is written even if this request ends here: the future cannot be cancelled.
-        written = await asyncio.wrap_future(self.writer.submit(reports)) if reports else []
+        # What was taken is written even if this request ends here.
+        written = await self.writer.write(reports) if reports else []
         decided = iter(written)
         verdicts = [item if isinstance(item, Verdict) else next(decided) for item in items]
         for verdict in verdicts:
@@ -144,23 +144,16 @@ class _Door:
 
     async def _body(self, request: Request) -> bytes:
         """The body, read no further than its limit whatever Content-Length promised."""
-        too_large = Refusal(
-            "LGR-0102",
-            f"a post holds at most {intake.MAX_BODY} bytes",
-            field="Content-Length",
-            value=request.headers.get("content-length"),
-            help="send the events in smaller batches, in order; nothing of this one was stored",
-        )
         promised = request.headers.get("content-length", "")
         if promised.isascii() and promised.isdigit() and (len(promised) > 18 or int(promised) > intake.MAX_BODY):
-            raise too_large
+            raise _too_large(promised)
         raw = bytearray()
         try:
             async with asyncio.timeout(self._body_seconds):
                 async for chunk in request.stream():
                     raw += chunk
                     if len(raw) > intake.MAX_BODY:
-                        raise too_large
+                        raise _too_large(promised)
         except TimeoutError:
             raise Refusal(
                 "LGR-0113",
@@ -262,6 +255,16 @@ class _Door:
             await anyio.sleep(_CATCH_UP_PAUSE)
 
 
+def _too_large(promised: str) -> Refusal:
+    return Refusal(
+        "LGR-0102",
+        f"a post holds at most {intake.MAX_BODY} bytes",
+        field="Content-Length",
+        value=promised or None,
+        help="send the events in smaller batches, in order; nothing of this one was stored",
+    )
+
+
 def _reached(projections: Sequence[ProjectionPosition]) -> int:
     """The position that every projection has read."""
     return min((int(projection.position) for projection in projections), default=0)
@@ -291,6 +294,8 @@ def _json(body: object) -> Response:
 def _parameters(request: Request, *known: str) -> dict[str, str]:
     """The query's parameters, each at most once. An unknown one is refused: a filter that is ignored answers another question."""
     found: dict[str, str] = {}
+    if not request.scope["query_string"]:
+        return found
     for name, value in request.query_params.multi_items():
         if name not in known:
             allowed = f"known: {', '.join(known)}" if known else "this resource takes none"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import cast
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
@@ -25,16 +25,47 @@ _FRAMING = 8
 """Bytes of chunk framing that are granted for each byte of body: even chunks of one byte need only five."""
 
 
+class OneWrite:
+    """A transport that sends what is written in one turn of the loop as one: uvicorn writes an answer's head and body each by
+    itself, and whoever waits for them would be woken twice."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._held: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Sends `data` before the loop's next turn."""
+        if not self._held:
+            self._loop.call_soon(self._send)
+        self._held.append(data)
+
+    def close(self) -> None:
+        """Sends what is held, then closes as the transport does."""
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        held, self._held = self._held, []
+        if held:
+            self._transport.write(b"".join(held))
+
+
 class BoundedHttp(HttpToolsProtocol):
     """HTTP/1.1 as uvicorn speaks it, within these bounds. Beyond them the connection is closed."""
 
     _deadline: asyncio.TimerHandle | None = None
     _began = False
+    _awaited = False
+    """Whether a request's head has begun and not ended."""
     _body = 0
     _other = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn narrows it
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, OneWrite(transport, self.loop)))
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -51,6 +82,8 @@ class BoundedHttp(HttpToolsProtocol):
         self._began = False
         body = self._body
         super().data_received(data)
+        if self._awaited and self._deadline is None:  # a head that comes whole needs no clock
+            self._expect_head()
         if self._began:
             return
         self._other += len(data) - (self._body - body)
@@ -61,10 +94,11 @@ class BoundedHttp(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         self._began = True
         self._body = self._other = 0
-        self._expect_head()
+        self._awaited = True
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
+        self._awaited = False
         self._head_came()
         super().on_headers_complete()
 

@@ -14,15 +14,17 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
 import msgspec
 
+from ledger.api import plain
 from ledger.api.strictjson import Twice, canonical, kind, loads, printable, shown
 from ledger.errors import Refusal
 from ledger.money import minor_digits, parse_minor
-from ledger.reports import TYPES, Body, Malformed, PlaceBet, Report, SignOff, SignOn, Verdict, table_stream
+from ledger.reports import TYPES, Body, Data, Malformed, PlaceBet, Report, Verdict, table_stream
 
 MAX_BODY = 1 << 20
 """Bytes of one post's body."""
@@ -36,7 +38,6 @@ EITHER = "application/json"
 _ATTRIBUTES = frozenset(
     {"specversion", "id", "source", "type", "subject", "time", "epoch", "sequence", "datacontenttype", "dataschema", "data"}
 )
-_ABOUT_TABLES = frozenset(topic for topic, model in TYPES.items() if model in (SignOn, SignOff))
 _TABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 _EXTENSION = re.compile(r"[a-z0-9]+")
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
@@ -58,6 +59,7 @@ class Intake(NamedTuple):
     """One event, not a batch: the answer to a refusal is then that refusal alone."""
 
 
+@lru_cache(maxsize=64)
 def check_media_type(content_type: str | None, content_encoding: str | None = None) -> str:
     """The media type of a post, lower case, without parameters. Refuses LGR-0110."""
     accepted = f"send {ONE}, {BATCH} or {EITHER}, UTF-8, not compressed"
@@ -87,6 +89,8 @@ def read(raw: bytes, media_type: str, received_at: datetime) -> Intake:
     Refuses the whole body where it is not JSON (LGR-0101), is neither an event nor an array of them or not what its media type
     says (LGR-0103), or holds more than `MAX_ITEMS` events (LGR-0109).
     """
+    if media_type != ONE and (reports := _plainly(raw, received_at)) is not None:
+        return Intake([*reports], single=False)
     body = loads(raw)
     if isinstance(body, dict):
         if media_type == BATCH:
@@ -108,6 +112,39 @@ def read(raw: bytes, media_type: str, received_at: datetime) -> Intake:
             help="send it in parts, in order. Nothing of this one was stored",
         )
     return Intake([_item(item, received_at) for item in body], single=False)
+
+
+def _plainly(raw: bytes, received_at: datetime) -> list[Report] | None:
+    """The reports of a batch in which nothing has to be looked at twice, as the readers below would give them; else None."""
+    events = plain.read(raw)
+    if events is None or len(events) > MAX_ITEMS:
+        return None
+    try:
+        return [
+            Report(
+                event_id=event.event_id,
+                terminal=event.terminal,
+                type=event.type,
+                round=event.round,
+                occurred_at=event.occurred_at,
+                received_at=received_at,
+                sequence=event.sequence,
+                epoch=event.epoch,
+                fingerprint=fingerprint(
+                    event.terminal,
+                    event.type,
+                    event.round,
+                    event.occurred_at,
+                    event.sequence,
+                    _verified(event.data),
+                    event.epoch,
+                ),
+                body=event.data,
+            )
+            for event in events
+        ]
+    except Refusal:
+        return None
 
 
 def _item(item: object, received_at: datetime) -> Report | Verdict:
@@ -247,7 +284,7 @@ def _attribute(item: Mapping[str, Any], name: str, rule: str) -> Refusal:
 
 def _subject(item: Mapping[str, Any], topic: str) -> UUID:
     """The stream that the event is about: a round, by its id, or a table, by its."""
-    if topic not in _ABOUT_TABLES:
+    if topic not in plain.ABOUT_TABLES:
         return _uuid(item, "subject", "is the round's UUID")
     table = _text(item, "subject", "is the table's id")
     if not _TABLE.fullmatch(table):
@@ -291,7 +328,7 @@ def _number(item: Mapping[str, Any], name: str, rule: str) -> int | None:
     return int(value)
 
 
-def _body(data: object, topic: str) -> Body:
+def _body(data: object, topic: str) -> Data:
     """The data of an event of this type. Refuses with the field named and its value shown (LGR-0104, 0105, 0108)."""
     if data is None:
         data = {}
@@ -305,6 +342,11 @@ def _body(data: object, topic: str) -> Body:
         body = msgspec.convert(data, model)
     except (msgspec.ValidationError, UnicodeEncodeError):
         raise _culprit(data, model) from None
+    return _verified(body)
+
+
+def _verified(body: Data) -> Data:
+    """The body, of which all holds that its type cannot say. Refuses LGR-0104 and 0105."""
     if isinstance(body, PlaceBet):
         parse_minor(body.stake, field="data.stake")
         minor_digits(body.currency, field="data.currency")

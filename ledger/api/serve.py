@@ -1,4 +1,7 @@
-"""The service as a whole: write side, projections, read side and door on one database, and what is done at the end."""
+"""The service as a whole: write side, projections, read side and door on one database, and what is done at the end.
+
+The projections fold in a process of their own: in this one they would take the processor from the door whenever it is busiest.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from ledger.errors import Refusal
 from ledger.reports import Report, Verdict
 from ledger.store.migrate import require_current
 from ledger.writer import Writer
-from projections.runner import Runner
+from projections.process import RunnerProcess
 
 
 class _Woken(NamedTuple):
     """The write side, which tells the projections of every append instead of letting them find it at their next look."""
 
     rounds: Rounds
-    runner: Runner
+    runner: RunnerProcess
 
     def post(self, reports: Sequence[Report], /) -> list[Verdict]:
         verdicts = self.rounds.post(reports)
@@ -52,17 +55,16 @@ def opened(
     beyond = not is_loopback(host, port)
     rounds = Rounds(dsn)
     try:
-        runner = Runner(dsn)
         with SqlReader(dsn) as reader:
             if beyond and not any(key.state(datetime.now(UTC)) == "live" for key in reader.register().keys):
                 raise _without_keys(host)
-            writer = Writer(_Woken(rounds, runner).post, rest=rounds.rest)
             access = Access(reader.register, required=require_auth or beyond)
-            app = create_app(rounds, reader, now=now, writer=writer, access=access)
-            server = Server(app, host=host, port=port, tls=tls)
             # The projections end last. What they did not get to read, the next start reads.
-            with server, runner:
-                yield server
+            with RunnerProcess(dsn) as runner:
+                writer = Writer(_Woken(rounds, runner).post, rest=rounds.rest)
+                app = create_app(rounds, reader, now=now, writer=writer, access=access)
+                with Server(app, host=host, port=port, tls=tls) as server:
+                    yield server
     finally:
         rounds.close()
 

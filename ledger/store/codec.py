@@ -19,14 +19,12 @@ Fields = dict[str, Any]
 OLD: dict[str, tuple[type[Event], Callable[[Fields], Fields]]] = {}
 """Topic of a released form → today's class and the upcast of its fields."""
 
-_encode = msgspec.json.Encoder().encode
 _kinds: dict[str, type[Event]] = {cls.TOPIC: cls for cls in EVENTS}
 _decoders: dict[str, Callable[[bytes], Event]] = {cls.TOPIC: msgspec.json.Decoder(cls).decode for cls in EVENTS}
 
 
-def encode(body: Event) -> bytes:
-    """The payload as it is stored."""
-    return _encode(body)
+encode: Callable[[Event], bytes] = msgspec.json.Encoder().encode
+"""The payload as it is stored."""
 
 
 def kind(topic: str) -> type[Event] | None:

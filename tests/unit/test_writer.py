@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -215,3 +216,34 @@ def test_a_refusal_of_the_group_is_everybody_s_answer() -> None:
 def test_an_answer_too_few_is_a_fault_and_not_a_shifted_answer() -> None:
     with running(lambda group: []) as writer:
         assert isinstance(writer.submit(reports(1)).exception(10), RuntimeError)
+
+
+def test_who_waits_in_an_event_loop_is_answered_too_and_may_leave() -> None:
+    store = Store()
+
+    async def wait(writer: Writer) -> list[Verdict]:
+        left = asyncio.create_task(writer.write(reports(1)))
+        await asyncio.sleep(0)
+        left.cancel()
+        stayed = asyncio.create_task(writer.write(reports(2)))
+        await asyncio.sleep(0)
+        store.gate.set()
+        return await stayed
+
+    with running(store.post) as writer:
+        assert len(asyncio.run(wait(writer))) == 2
+    assert sum(map(len, store.groups)) == 3
+
+
+def test_a_loop_that_has_ended_leaves_the_writer_alive() -> None:
+    store = Store()
+    with running(store.post) as writer:
+
+        async def wait() -> None:
+            waiting = asyncio.create_task(writer.write(reports(1)))
+            await asyncio.sleep(0)
+            waiting.cancel()
+
+        asyncio.run(wait())
+        store.gate.set()
+        assert len(writer.submit(reports(1)).result(10)) == 1

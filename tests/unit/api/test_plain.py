@@ -1,0 +1,122 @@
+"""The quick reader of batches: what it reads, it reads as the careful one does, and it never reads what that one refuses."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ledger.api import intake, plain
+from ledger.reports import Malformed, Report
+from tests.unit.api.events import EVENT, event
+
+NOW = datetime(2026, 11, 29, 12, 0, 1, tzinfo=UTC)
+_VALUES = st.sampled_from(
+    [
+        *("", "1.0", "17", "0012", "10000", "MOP", "red", "a b", "é", "\u007f", "\n", '"', "\\", "application/json"),
+        *("application/cloudevents+json", "2026-11-29T20:00:00+08:00", "2026-11-29T12:00:00-00:00", "0001-01-01T00:00:00+14:00"),
+        *("2026-11-29T12:00:00", "0193A0C2-0000-7000-8000-000000000001", "0193a0c2000070008000000000000001", "/terminals/T-1"),
+        *("/terminals/T-1\n", "9007199254740992", "999999999999999"),
+        *(None, True, 0, -1, 3, 1000, 3.0, 10**30, [], {}, ["a"], {"a": "b"}),
+    ]
+)
+_NAMES = st.sampled_from(
+    [
+        *(
+            "specversion",
+            "id",
+            "source",
+            "subject",
+            "time",
+            "type",
+            "epoch",
+            "sequence",
+            "datacontenttype",
+            "dataschema",
+            "traceparent",
+        ),
+        *("player", "spot", "stake", "currency", "seat", "chip", "outcome", "table", "game"),
+    ]
+)
+
+
+def carefully(raw: bytes) -> list[Any]:
+    with patch.object(plain, "read", return_value=None):
+        return intake.read(raw, intake.BATCH, NOW).items
+
+
+@st.composite
+def _items(draw: st.DrawFn) -> str:
+    """An event with up to two changes, in itself or its data: a member changed, added, left out or standing twice."""
+    kind, data = draw(
+        st.sampled_from(
+            [
+                ("BetPlaced", {"player": "P-1", "spot": "red", "stake": "10000", "currency": "MOP"}),
+                ("RoundOpened", {"table": "R01", "game": "roulette"}),
+                ("BettingClosed", {}),
+                ("OutcomeRecorded", {"outcome": "17"}),
+                ("StaffSignedOn", {"table": "R01", "person": "S-1", "role": "dealer"}),
+                ("BetVoided", {"bet": str(EVENT), "reason": "spilt"}),
+            ]
+        )
+    )
+    made = event(kind, dict(data), id=str(EVENT))
+    twice = None
+    for _ in range(draw(st.integers(0, 2))):
+        inside = draw(st.booleans())
+        changed = made["data"] if inside else made
+        name, value = draw(_NAMES), draw(_VALUES)
+        match draw(st.sampled_from(["set", "leave out", "twice"])):
+            case "set":
+                changed[name] = value
+            case "leave out":
+                changed.pop(name, None)
+            case _:
+                twice = (inside, name, value)
+    text = json.dumps(made, ensure_ascii=draw(st.booleans()), separators=draw(st.sampled_from([(",", ":"), (" , ", "\t:\n")])))
+    if twice is not None:
+        inside, name, value = twice
+        at = text.index("{", 1) if inside else 0
+        rest = text[at + 1 :]
+        text = text[: at + 1] + f"{json.dumps(name)}:{json.dumps(value)}" + ("" if rest.startswith("}") else ",") + rest
+    return text
+
+
+@given(st.lists(_items(), max_size=3))
+def test_what_it_reads_is_what_the_careful_reader_reads(items: list[str]) -> None:
+    raw = f"[{','.join(items)}]".encode()
+    events = plain.read(raw)
+    read = carefully(raw)
+    if events is not None:
+        assert all(isinstance(item, Report) for item in read)
+    if all(isinstance(item, Report) and not isinstance(item.body, Malformed) for item in read):
+        assert intake.read(raw, intake.BATCH, NOW).items == read
+
+
+def test_it_reads_what_terminals_send() -> None:
+    sent = [
+        event(),
+        event("RoundOpened", {"table": "R01", "game": "roulette"}),
+        event(sequence="7", epoch="1"),
+        event("BettingClosed", {}),
+    ]
+    assert plain.read(json.dumps(sent).encode()) is not None
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_key_that_stands_twice_is_seen(inside: bool) -> None:
+    """Python and msgspec alike keep the last of the two."""
+    text = json.dumps([event()])
+    name = '"seat":3,' if inside else '"specversion":"1.0",'
+    at = text.index("{", 3 if inside else 0) + 1
+    raw = (text[:at] + name + text[at:]).encode()
+    assert plain.read(raw) is None
+    (item,) = intake.read(raw, intake.BATCH, NOW).items
+    refusal = item.body.refusal if isinstance(item, Report) and isinstance(item.body, Malformed) else item.refusal  # type: ignore[union-attr]
+    assert refusal is not None
+    assert refusal.code == "LGR-0106"
