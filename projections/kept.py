@@ -1,9 +1,10 @@
-"""The tables whose rows are structs of the fold: read by key, written as the fold leaves them."""
+"""The tables whose rows are structs of the fold, or part of one: read by key, written as the fold leaves them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime
+from operator import attrgetter
 from typing import Any, Generic, TypeVar, get_type_hints
 from uuid import UUID
 
@@ -18,26 +19,35 @@ _TYPES: dict[Any, str] = {str: "text", int: "int8", bool: "bool", UUID: "uuid", 
 
 
 class Kept(Generic[Row]):
-    """One table, whose columns are the fields of `struct`.
+    """One table, whose columns are fields of `struct`.
 
     Its statements are put together once: to do it at every batch takes longer than a small batch.
     """
 
     def __init__(
-        self, table: str, struct: type[Row], key: Sequence[str], *, sums: Collection[str] = (), fixed: Collection[str] = ()
+        self,
+        table: str,
+        struct: type[Row],
+        key: Sequence[str],
+        *,
+        columns: Sequence[str] | None = None,
+        sums: Collection[str] = (),
+        fixed: Collection[str] = (),
     ) -> None:
-        """`sums` are the columns that may outgrow 64 bits, `fixed` those that never change once the row is there."""
+        """`columns` are all fields if none are named. `sums` may outgrow 64 bits; `fixed` never change once the row is there."""
         self._struct = struct
-        self._columns = struct.__struct_fields__
+        self._columns = tuple(columns or struct.__struct_fields__)
         self._sums = [name for name in self._columns if name in sums]
         hints = get_type_hints(struct)
         self._types = ["numeric" if name in sums else _type(hints[name]) for name in self._columns]
         names, at = _names(self._columns), sql.Identifier(table)
-        self.columns = names
+        self._values = attrgetter(*self._columns)
         self._copy = copy_in(table, self._columns)
         self._select = sql.SQL("SELECT {} FROM {} WHERE ").format(names, at)
         changing = [name for name in self._columns if name not in key and name not in fixed]
-        self._order = [*(self._columns.index(name) for name in changing), *(self._columns.index(name) for name in key)]
+        self.changing = attrgetter(*changing)
+        """Of a row, what may change of it, in the order of the columns."""
+        self._changed = attrgetter(*changing, *key)
         self._update = sql.SQL("UPDATE {} SET {} WHERE {}").format(at, _equal(changing, ", "), _equal(key, " AND ")).as_bytes()
 
     def where(self, condition: str) -> bytes:
@@ -46,22 +56,24 @@ class Kept(Generic[Row]):
 
     def read(self, cursor: Cursor, statement: bytes, parameters: Sequence[Any]) -> list[Row]:
         """The rows that a statement gives, whose columns are the table's."""
-        cursor.execute(statement, parameters, binary=True)
         found = []
-        for values in cursor:
+        for values in self.values(cursor, statement, parameters):
             fields = dict(zip(self._columns, values, strict=True))
             for name in self._sums:
                 fields[name] = int(fields[name])  # numeric arrives as Decimal, which is exact; the fold counts in int
             found.append(self._struct(**fields))
         return found
 
+    def values(self, cursor: Cursor, statement: bytes, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """The rows that a statement gives, as they come."""
+        return cursor.execute(statement, parameters, binary=True).fetchall()
+
     def write(self, cursor: Cursor, changed: Iterable[Row], new: Iterable[Row]) -> None:
         """Writes rows that are there, then rows that are not."""
-        order = self._order
-        updates = [[values[place] for place in order] for values in map(msgspec.structs.astuple, changed)]
+        updates = list(map(self._changed, changed))
         if updates:
             cursor.executemany(self._update, updates)
-        copy(cursor, self._copy, self._types, map(msgspec.structs.astuple, new))
+        copy(cursor, self._copy, self._types, map(self._values, new))
 
 
 def copy(cursor: Cursor, statement: bytes, types: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -71,8 +83,9 @@ def copy(cursor: Cursor, statement: bytes, types: Sequence[str], rows: Iterable[
         return
     with cursor.copy(statement) as copying:
         copying.set_types(types)
+        write = copying.write_row
         for row in some:
-            copying.write_row(row)
+            write(row)
 
 
 def copy_in(table: str, columns: Iterable[str]) -> bytes:

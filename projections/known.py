@@ -30,10 +30,12 @@ from ledger.events import (
     StaffSignedOn,
     ThrowRecorded,
 )
-from projections.fold import BetKey, Known
+from projections.bets import BetKey
+from projections.fold import Known
 from projections.kept import Cursor, Kept
+from projections.placed import read_bets
 from projections.registers import in_post
-from projections.rows import BetRow, CorrectionRow, HoldRow, RoundRow, StaffRow
+from projections.rows import CorrectionRow, HoldRow, RoundRow, StaffRow
 
 _SUMS = (
     *("stakes", "carried_in", "carried_out", "returned", "escrow"),
@@ -44,19 +46,11 @@ _OF_THE_OPENING = (
     *("gaming_day", "shift", "dealer", "supervisor", "opened_at", "first_position"),
 )
 ROUNDS = Kept("rounds", RoundRow, ["round"], sums=_SUMS, fixed=_OF_THE_OPENING)
-BETS = Kept("bets", BetRow, ["round", "bet"], fixed=("placed_in", "position", "seat", "chip", "late", "locked"))
 HOLDS = Kept("holds", HoldRow, ["hold"])
 CORRECTIONS = Kept("corrections", CorrectionRow, ["correction"])
 STAFF = Kept("table_staff", StaffRow, ["from_position"])
 
 _ROUNDS = ROUNDS.where("round = ANY (%s)")
-_BETS_OF_ROUNDS = BETS.where("round = ANY (%s)")
-# Looked up one by one, by their key, whatever the planner believes of the table's size.
-_BETS = (
-    b"SELECT found.* FROM unnest(%s::uuid[], %s::uuid[]) AS named(r, b) CROSS JOIN LATERAL ("
-    + BETS.where("round = named.r AND bet = named.b OFFSET 0")
-    + b") AS found"
-)
 _HOLDS = HOLDS.where("hold = ANY (%s)")
 _CORRECTIONS = CORRECTIONS.where("correction = ANY (%s)")
 _STAFF = STAFF.where("table_id = ANY (%s) AND to_position IS NULL")
@@ -66,8 +60,8 @@ def known(cursor: Cursor, events: Sequence[Recorded]) -> Known:
     """The rows that the events name. What they open or place themselves is not asked for: the tables' keys allow it but once."""
     rounds = {recorded.stream for recorded in events}
     opened = {recorded.stream for recorded in events if type(recorded.body) is RoundOpened}
-    bets: dict[BetKey, None] = {}
-    carried: set[UUID] = set()
+    bets: list[BetKey] = []
+    whole: set[UUID] = set()
     holds: set[UUID] = set()
     corrections: set[UUID] = set()
     tables: set[str] = set()
@@ -75,17 +69,17 @@ def known(cursor: Cursor, events: Sequence[Recorded]) -> Known:
         body, stream = recorded.body, recorded.stream
         kind = type(body)
         if kind in _NAMED and stream not in opened:
-            bets.update(dict.fromkeys((stream, bet) for bet in _NAMED[kind](body)))
+            bets += [(stream, bet) for bet in _NAMED[kind](body)]
         if kind not in _ASKING:
             continue
         match body:
             case BetsCarried():
                 rounds.add(body.from_round)
                 if body.from_round not in opened:
-                    bets.update(dict.fromkeys((body.from_round, each.bet) for each in body.bets))
-            case RoundVoided() | RoundSettled():
-                if body.successor is not None and stream not in opened:
-                    carried.add(stream)
+                    bets += [(body.from_round, each.bet) for each in body.bets]
+            case OutcomeRecorded() | RoundVoided() | RoundSettled():
+                if stream not in opened and _of_all(body):
+                    whole.add(stream)
             case RoundReleased():
                 holds.add(body.hold)
             case StaffSignedOn() | StaffSignedOff():
@@ -94,7 +88,7 @@ def known(cursor: Cursor, events: Sequence[Recorded]) -> Known:
             corrections.add(correction)
     return Known(
         {row.round: row for row in _read(cursor, ROUNDS, _ROUNDS, rounds)},
-        {(row.round, row.bet): row for row in _bets(cursor, bets, carried)},
+        read_bets(cursor, whole, [key for key in bets if key[0] not in whole]),
         {row.hold: row for row in _read(cursor, HOLDS, _HOLDS, holds)},
         {row.correction: row for row in _read(cursor, CORRECTIONS, _CORRECTIONS, corrections)},
         in_post(_read(cursor, STAFF, _STAFF, tables)),
@@ -106,28 +100,23 @@ def _read(cursor: Cursor, table: Kept[Any], statement: bytes, keys: Iterable[Any
     return table.read(cursor, statement, [wanted]) if wanted else []
 
 
-def _bets(cursor: Cursor, bets: Iterable[BetKey], carried: set[UUID]) -> list[BetRow]:
-    found: list[BetRow] = _read(cursor, BETS, _BETS_OF_ROUNDS, carried)
-    named = [key for key in bets if key[0] not in carried]
-    if named:
-        found += BETS.read(cursor, _BETS, [[round_ for round_, _ in named], [bet for _, bet in named]])
-    return found
+def _of_all(body: OutcomeRecorded | RoundVoided | RoundSettled) -> bool:
+    """Whether an event is about every bet of its round: those are read by their round, which is quicker than one by one."""
+    match body:
+        case OutcomeRecorded():
+            return True
+        case RoundVoided():
+            return body.successor is not None or bool(body.returned)
+        case RoundSettled():
+            return body.successor is not None
 
 
 def _bet(body: Any) -> Iterable[UUID]:
     return () if body.bet is None else (body.bet,)
 
 
-def _lost(body: OutcomeRecorded) -> Iterable[UUID]:
-    return [line.bet for line in body.lost]
-
-
 def _thrown(body: ThrowRecorded) -> Iterable[UUID]:
     return [*(line.bet for line in body.lost), *(line.bet for line in body.moved)]
-
-
-def _returned(body: RoundVoided) -> Iterable[UUID]:
-    return [line.bet for line in body.returned]
 
 
 _NAMED: dict[type[Event], Callable[[Any], Iterable[UUID]]] = {
@@ -137,11 +126,9 @@ _NAMED: dict[type[Event], Callable[[Any], Iterable[UUID]]] = {
     PayoutMade: _bet,
     BetCorrected: _bet,
     PlayerAdjusted: _bet,
-    OutcomeRecorded: _lost,
     ThrowRecorded: _thrown,
-    RoundVoided: _returned,
 }
-"""Event → the bets that it changes or asks for."""
+"""Event → the bets that it changes or asks for, where they are not those of the whole round."""
 
 _BY_CORRECTION: dict[type[Event], Callable[[Any], UUID | None]] = dict.fromkeys(
     (CorrectionApproved, CorrectionDeclined, OutcomeCorrected, BetCorrected, PlayerAdjusted, RoundResettled, RoundVoided),
@@ -149,5 +136,5 @@ _BY_CORRECTION: dict[type[Event], Callable[[Any], UUID | None]] = dict.fromkeys(
 )
 """Event → the correction that it decides, or by which it came about."""
 
-_ASKING = {BetsCarried, RoundVoided, RoundSettled, RoundReleased, StaffSignedOn, StaffSignedOff, *_BY_CORRECTION}
+_ASKING = {BetsCarried, OutcomeRecorded, RoundVoided, RoundSettled, RoundReleased, StaffSignedOn, StaffSignedOff, *_BY_CORRECTION}
 """Events that ask for more than their round and bets."""

@@ -74,7 +74,10 @@ class RoundRow(msgspec.Struct, kw_only=True):
 
 
 class BetRow(msgspec.Struct):
-    """A bet in a round in which it lies or lay; the key of `bets` is `round` and `bet`. A carried bet has a row in each round."""
+    """A bet in a round in which it lies or lay: its row of `bets`, and its row of `results`, which it has once it is not open.
+
+    The key of both is `round` and `bet`. A carried bet has its rows in each round.
+    """
 
     round: UUID
     bet: UUID
@@ -88,6 +91,7 @@ class BetRow(msgspec.Struct):
     late: bool
     locked: bool
     stake: int
+    corrections: int = 0
     result: str = "open"
     """`open`, `lost`, `won`, `push`, `void`, `withdrawn` or `carried`."""
     odds: str = "0"
@@ -101,7 +105,6 @@ class BetRow(msgspec.Struct):
     article: str | None = None
     resolved_position: int | None = None
     """Of the event that made the result what it is."""
-    corrections: int = 0
 
 
 class HoldRow(msgspec.Struct):

@@ -17,7 +17,8 @@ from psycopg import sql
 from ledger.events import EVENTS, DocumentRecorded, Event, Recorded
 from projections.fold import Movement, keep_books
 from projections.kept import Kept, copy, copy_in
-from projections.known import BETS, CORRECTIONS, HOLDS, ROUNDS, STAFF, known
+from projections.known import CORRECTIONS, HOLDS, ROUNDS, STAFF, known
+from projections.placed import write_bets
 from projections.rows import LateBetRow, VoidRow
 from projections.tally import COUNTED, Heading, Line, count_up
 
@@ -42,7 +43,7 @@ def _apply_ledger(cursor: Cursor, events: Sequence[Recorded]) -> None:
     before = known(cursor, events)
     books = keep_books(events, before)
     _write(cursor, ROUNDS, books.rounds, before.rounds)
-    _write(cursor, BETS, books.bets, before.bets)
+    write_bets(cursor, books.bets, before.bets)
     _write(cursor, HOLDS, books.holds, before.holds)
     _write(cursor, CORRECTIONS, books.corrections, before.corrections)
     _write(cursor, STAFF, books.staff, {row.from_position for row in before.staff.values()})
@@ -69,7 +70,7 @@ def _apply_tables(cursor: Cursor, events: Sequence[Recorded]) -> None:
 LEDGER = Projection(
     "ledger",
     frozenset(EVENTS) - {DocumentRecorded},
-    ("rounds", "bets", "movements", "balances", "holds", "corrections", "voids", "late_bets", "table_staff"),
+    ("rounds", "bets", "results", "movements", "balances", "holds", "corrections", "voids", "late_bets", "table_staff"),
     _apply_ledger,
 )
 """Rounds, bets, movements and balances, which check each other, and the registers of what is out of the ordinary."""

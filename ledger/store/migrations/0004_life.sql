@@ -80,24 +80,11 @@ CREATE TABLE projection.bets (
     late boolean NOT NULL,
     locked boolean NOT NULL,
     stake bigint NOT NULL,
-    result text NOT NULL CHECK (result IN ('open', 'lost', 'won', 'push', 'void', 'withdrawn', 'carried')),
-    odds text NOT NULL,
-    prize_exact text NOT NULL,
-    prize bigint NOT NULL,
-    commission bigint NOT NULL,
-    breakage bigint NOT NULL,
-    net_prize bigint NOT NULL,
-    returned bigint NOT NULL,
-    edge text NOT NULL,
-    article text,
-    resolved_position bigint,
     corrections bigint NOT NULL,
-    PRIMARY KEY (round, bet),
-    CHECK (prize = net_prize + commission + breakage),
-    CHECK (returned = net_prize + CASE WHEN result IN ('won', 'push', 'void', 'withdrawn') THEN stake ELSE 0 END)
+    PRIMARY KEY (round, bet)
 );
 COMMENT ON TABLE projection.bets IS
-    'Each bet as it stands now, in each round in which it lay: one that was carried has a row in every round of the chain, all but the last with the result carried. Table, currency and day are those of the round.';
+    'Each bet that was placed, in each round in which it lay: one that was carried has a row in every round of the chain. What became of it is in results. Table, currency and day are those of the round.';
 COMMENT ON COLUMN projection.bets.round IS 'The round in which it lies or lay.';
 COMMENT ON COLUMN projection.bets.bet IS 'The bet''s id, which it keeps in every round.';
 COMMENT ON COLUMN projection.bets.placed_in IS 'The round in which it was placed.';
@@ -109,19 +96,44 @@ COMMENT ON COLUMN projection.bets.chip IS 'Kind of chip.';
 COMMENT ON COLUMN projection.bets.late IS 'Whether it was received after betting closed, though placed before.';
 COMMENT ON COLUMN projection.bets.locked IS 'Whether it was carried here and can be withdrawn, changed or returned no more.';
 COMMENT ON COLUMN projection.bets.stake IS 'Stake in minor units, as last changed or corrected.';
-COMMENT ON COLUMN projection.bets.result IS
-    'open: undecided; lost, won, push: by the outcome; void: the stake went back undecided; withdrawn: by its player; carried: it lies in the successor now.';
-COMMENT ON COLUMN projection.bets.odds IS 'Prize for each unit staked, a fraction; 0 where nothing was paid.';
-COMMENT ON COLUMN projection.bets.prize_exact IS 'Stake x odds in minor units, a fraction; 0 where nothing was paid.';
-COMMENT ON COLUMN projection.bets.prize IS 'The exact prize, rounded down to a whole minor unit.';
-COMMENT ON COLUMN projection.bets.commission IS 'What the house keeps of the prize.';
-COMMENT ON COLUMN projection.bets.breakage IS 'What rounding leaves with the house.';
-COMMENT ON COLUMN projection.bets.net_prize IS 'What the player gets besides the stake.';
-COMMENT ON COLUMN projection.bets.returned IS 'What the player gets in all: of a winner stake and net prize, of a push or an undecided bet the stake.';
-COMMENT ON COLUMN projection.bets.edge IS 'House edge of the spot under the regulation, a fraction; 0 where nothing was decided.';
-COMMENT ON COLUMN projection.bets.article IS 'Order and articles by which it was decided.';
-COMMENT ON COLUMN projection.bets.resolved_position IS 'Position of the event that made the result what it is; null of an open bet.';
 COMMENT ON COLUMN projection.bets.corrections IS 'How often it was corrected.';
+
+CREATE TABLE projection.results (
+    round uuid NOT NULL,
+    bet uuid NOT NULL,
+    stake bigint NOT NULL,
+    result text NOT NULL CHECK (result IN ('lost', 'won', 'push', 'void', 'withdrawn', 'carried')),
+    odds text NOT NULL,
+    prize_exact text NOT NULL,
+    prize bigint NOT NULL,
+    commission bigint NOT NULL,
+    breakage bigint NOT NULL,
+    net_prize bigint NOT NULL,
+    returned bigint NOT NULL,
+    edge text NOT NULL,
+    article text,
+    resolved_position bigint NOT NULL,
+    PRIMARY KEY (round, bet),
+    CHECK (prize = net_prize + commission + breakage),
+    CHECK (returned = net_prize + CASE WHEN result IN ('won', 'push', 'void', 'withdrawn') THEN stake ELSE 0 END)
+);
+COMMENT ON TABLE projection.results IS
+    'What became of each bet, in each round in which it lay, as last corrected; a bet that has no row here is undecided.';
+COMMENT ON COLUMN projection.results.round IS 'The round in which it lay.';
+COMMENT ON COLUMN projection.results.bet IS 'The bet''s id.';
+COMMENT ON COLUMN projection.results.stake IS 'Stake in minor units with which it was decided.';
+COMMENT ON COLUMN projection.results.result IS
+    'lost, won, push: by the outcome; void: the stake went back undecided; withdrawn: by its player; carried: it lies in the successor now.';
+COMMENT ON COLUMN projection.results.odds IS 'Prize for each unit staked, a fraction; 0 where nothing was paid.';
+COMMENT ON COLUMN projection.results.prize_exact IS 'Stake x odds in minor units, a fraction; 0 where nothing was paid.';
+COMMENT ON COLUMN projection.results.prize IS 'The exact prize, rounded down to a whole minor unit.';
+COMMENT ON COLUMN projection.results.commission IS 'What the house keeps of the prize.';
+COMMENT ON COLUMN projection.results.breakage IS 'What rounding leaves with the house.';
+COMMENT ON COLUMN projection.results.net_prize IS 'What the player gets besides the stake.';
+COMMENT ON COLUMN projection.results.returned IS 'What the player gets in all: of a winner stake and net prize, of a push or an undecided bet the stake.';
+COMMENT ON COLUMN projection.results.edge IS 'House edge of the spot under the regulation, a fraction; 0 where nothing was decided.';
+COMMENT ON COLUMN projection.results.article IS 'Order and articles by which it was decided.';
+COMMENT ON COLUMN projection.results.resolved_position IS 'Position of the event that made the result what it is.';
 
 CREATE TABLE projection.holds (
     hold uuid PRIMARY KEY,

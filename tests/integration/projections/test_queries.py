@@ -274,8 +274,8 @@ def test_every_table_and_column_says_what_it_holds(dsn: str) -> None:
         "UPDATE projection.movements SET debit = credit",
         "UPDATE projection.rounds SET lost = lost + 1 WHERE status = 'settled'",
         "UPDATE projection.rounds SET escrow = -1, stakes = stakes - 1 WHERE status = 'settled'",
-        "UPDATE projection.bets SET returned = returned + 1 WHERE result = 'lost'",
-        "UPDATE projection.bets SET net_prize = net_prize - 1, returned = returned - 1 WHERE result = 'won'",
+        "UPDATE projection.results SET returned = returned + 1 WHERE result = 'lost'",
+        "UPDATE projection.results SET net_prize = net_prize - 1, returned = returned - 1 WHERE result = 'won'",
     ],
 )
 def test_the_database_refuses_books_out_of_balance(day: str, statement: str) -> None:

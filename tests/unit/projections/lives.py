@@ -56,8 +56,8 @@ from tests.unit.projections.made import DAY, NOON, uuid
 Placed = tuple[UUID, int, Event]
 """Stream, version, event."""
 
-EVERYTHING = 1
-"""A seed under which every kind of event comes, and every disposition of a void."""
+EVERYTHING = 15
+"""A seed under which every kind of event comes, every disposition of a void, and a decided bet that is open again for a while."""
 
 GAMES = {"roulette": "30/2003", "cussec": "31/2003", "craps": "53/2010"}
 RESOLVED = ("lost", "won", "push")
@@ -361,6 +361,9 @@ class Lane:
         elif kind == "bet_void":
             self._correct(round_, kind, {some: self._voided(round_.bets[some])})
         else:
+            if rng.random() < 0.3:  # undecided for a while, as a bet received late is
+                bet = round_.bets[some]
+                self._correct(round_, kind, {some: Standing(player=bet.player, spot=bet.spot, stake=bet.stake, result="open")})
             indeed = msgspec.structs.replace(round_.bets[some], player="P-8", spot="spot:y", stake=str(rng.randrange(1, 20_000)))
             self._correct(round_, kind, {some: self._fate(indeed)})
 
