@@ -61,7 +61,7 @@ class Floor:
 
     def bet(self, table: str, spot: str, stake: int, currency: str = "MOP", player: str = "P-1001", **more: Any) -> Event:
         """A bet of `stake` minor units; `seat` and `chip` are of the bet, all else of its envelope."""
-        data = {name: more.pop(name) for name in ("seat", "chip") if name in more}
+        data: dict[str, Any] = {name: more.pop(name) for name in ("seat", "chip") if name in more}
         said = {"player": player, "spot": spot, "stake": str(stake), "currency": currency, **data}
         return self.event(table, BetPlaced, said, **more)
 
