@@ -114,10 +114,18 @@ def _told(conn: Connection) -> Iterator[Row]:
         found = queries.round_view(conn, row.round)
         assert found is not None
         yield {"of": "rounds", **_fields(found, _ROUND)}
+        # What a round has where it did not go as it should, so that a log without it says nothing of it.
+        if found.disposition or found.predecessor or found.successor or found.adjusted != "0":
+            yield {"of": "lives", "round": str(row.round), **_fields(found, _LIFE)}
         for bet in found.bets:
             yield {"of": "bets", **_fields(bet, _BET)}
+            if bet.late or bet.locked or bet.corrections or bet.placed_in != row.round:
+                yield {"of": "lives of bets", "bet": str(bet.bet), **_fields(bet, "placed_in late locked corrections")}
         for moved in found.movements:
             yield {"of": "movements", **_fields(moved, "position line bet debit credit amount")}
+        for name, fields in _EPISODES.items():
+            for episode in getattr(found, name):
+                yield {"of": name, **_fields(episode, fields)}
 
 
 _FIGURES = "currency rounds bets handle pushed prizes commission breakage win win_percent theoretical_win theoretical_win_exact"
@@ -129,6 +137,15 @@ _BET = (
     "bet position player seat spot numbers stake chip result odds prize_exact prize commission breakage net_prize returned "
     "article resolved_position"
 )
+_LIFE = "disposition predecessor successor escrow adjusted"
+_EPISODES = {
+    "throws": "position throw outcome shown point void article lost moved",
+    "voids": "position what disposition bet number reason article successor stakes declared_by note",
+    "late_bets": "position player seat spot stake article note",
+    "holds": "hold position bet reason note held_by finding correction release_note released_by released_position",
+    "corrections": "correction position kind reason hold outcome bet player spot stake amount direction proposed_by status "
+    "approved_by seconded_by declined_by decided_position",
+}
 
 
 def _fields(struct: object, names: str) -> Row:
