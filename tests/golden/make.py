@@ -19,7 +19,7 @@ import msgspec
 import psycopg
 
 from ledger import __version__, houses
-from ledger.api import intake
+from ledger.api import bodies, intake
 from ledger.application import Rounds
 from ledger.events import BetPlaced, BettingClosed, OutcomeRecorded, RoundOpened
 from ledger.property import OptIn, Property, Table
@@ -149,7 +149,7 @@ def play() -> list[Post]:
 
 def send(rounds: Rounds, post: Post) -> list[Verdict]:
     """Posts one post's events as the door does."""
-    items = intake.read(json.dumps(post["events"]).encode(), intake.BATCH, datetime.fromisoformat(post["received_at"])).items
+    items = intake.read(json.dumps(post["events"]).encode(), bodies.BATCH, datetime.fromisoformat(post["received_at"])).items
     reports = [item for item in items if isinstance(item, Report)]
     assert len(reports) == len(items), "what is not even a report leaves nothing in a log"
     return rounds.post(reports)
