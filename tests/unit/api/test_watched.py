@@ -71,7 +71,11 @@ def test_inflating_stops_at_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.code == "LGR-0102"
 
 
-@pytest.mark.parametrize("raw", [b"[]", b"", gzip.compress(b"[]")[:-3], gzip.compress(b"[]") + b"more", gzip.compress(b"[]") * 2])
+@pytest.mark.parametrize(
+    "raw",
+    [b"[]", b"", gzip.compress(b"[]")[:-3], gzip.compress(b"[]") + b"more", gzip.compress(b"[]") * 2],
+    ids=["plain", "nothing", "cut", "more", "twice"],
+)
 def test_what_is_no_gzip_or_more_than_one_is_refused(door: Door, raw: bytes) -> None:
     assert_problem(door.request("POST", "/v1/events", raw, GZIP), "LGR-0101", "Content-Encoding")
 
