@@ -183,11 +183,11 @@ class _Straight:
         return self._rounds.round(round_).terms.currency
 
     def say(self, type_: str, round_: UUID, data: Mapping[str, Any], id_: UUID) -> list[str]:
-        from ledger.api import intake
+        from ledger.api import bodies, intake
         from ledger.reports import Caller, Verdict
 
         said = _event(self._person, type_, round_, data, id_)
-        [item] = intake.read(said, intake.ONE, datetime.now(UTC)).items
+        [item] = intake.read(said, bodies.ONE, datetime.now(UTC)).items
         verdict = item if isinstance(item, Verdict) else self._rounds.post([item.from_caller(Caller(person=self._person))])[0]
         if verdict.refusal is not None:
             raise verdict.refusal

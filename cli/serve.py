@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -12,9 +13,10 @@ import click
 from cli.options import FILE, examples
 from cli.output import say
 from cli.session import database
+from ledger.logs import FORM
 
-HOST, PORT = "127.0.0.1", 8044
-"""As `ledger.api.server` has them, which is slow to import."""
+HOST, PORT, RATE = "127.0.0.1", 8044, 500.0
+"""As `ledger.api.server` and `ledger.api.rate` have them, which are slow to import."""
 
 
 @click.command(
@@ -35,6 +37,22 @@ HOST, PORT = "127.0.0.1", 8044
 )
 @click.option("--tls-cert", type=FILE, help="Speak HTTPS with this certificate and its chain (PEM).")
 @click.option("--tls-key", type=FILE, help="The certificate's private key (PEM, no password).")
+@click.option(
+    "--rate",
+    default=RATE,
+    show_default=True,
+    type=click.FloatRange(1, 100_000),
+    help="Requests a second of one terminal or person; of all who prove nothing at one address, ten times as many.",
+)
+@click.option(
+    "--log",
+    "form",
+    default="lines",
+    show_default=True,
+    envvar=FORM,
+    type=click.Choice(["lines", "json"]),
+    help="How the service writes its log to stderr.",
+)
 @click.option("--while-stdin", is_flag=True, hidden=True, help="Stop when stdin ends.")
 def serve(
     host: str,
@@ -43,6 +61,8 @@ def serve(
     require_auth: bool,
     tls_cert: Path | None,
     tls_key: Path | None,
+    rate: float,
+    form: str,
     while_stdin: bool,
 ) -> None:
     """Take events from terminals over HTTP, until interrupted.
@@ -59,12 +79,13 @@ def serve(
     if (tls_cert is None) != (tls_key is None):
         raise click.UsageError("--tls-cert and --tls-key go together", click.get_current_context())
     tls = None if tls_cert is None or tls_key is None else Tls(tls_cert, tls_key)
+    os.environ[FORM] = form  # the projections' process writes as this one does
     log = logs.begin()
     config = read_property(file) if file is not None else None
     with database() as dsn:
         if config is not None and apply_property(dsn, config):
             say(f"property {config.id}: applied")
-        with opened(dsn, host=host, port=port, require_auth=require_auth, tls=tls) as server:
+        with opened(dsn, host=host, port=port, require_auth=require_auth, tls=tls, rate=rate) as server:
             if while_stdin:
                 threading.Thread(target=_stop_with_stdin, args=(server.stop,), daemon=True).start()
             collect_seldom()

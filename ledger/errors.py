@@ -83,6 +83,7 @@ CODES: dict[str, Code] = {
     "LGR-0303": Code("Another event of the terminal has this number", 422),
     "LGR-0304": Code("Earlier events of this terminal are missing", 409, retryable=True),
     "LGR-0305": Code("No such terminal", 404),
+    "LGR-0306": Code("Too many requests", 429, retryable=True),
     # 04: rules
     "LGR-0401": Code("No regulation was in effect", 422),
     "LGR-0402": Code("Unknown regulation", 422),
@@ -118,6 +119,7 @@ CODES: dict[str, Code] = {
     "LGR-0520": Code("The books are out of balance", 500),
     "LGR-0521": Code("Another process writes this table", 409, retryable=True),
     "LGR-0522": Code("The log does not hold what this cursor has read", 410),
+    "LGR-0523": Code("A projection stands still", 503, retryable=True),
     # 06: the property's configuration
     "LGR-0601": Code("No property is configured", 409),
     "LGR-0602": Code("Unknown table", 422),

@@ -4,16 +4,22 @@
 
 Levels: INFO what was done, WARNING what passes by itself, ERROR what somebody should look at; only an ERROR comes with a
 traceback. A warning that comes again is counted instead of repeated, and its count follows in one line.
+
+What a line is about (request, terminal, round, event) stands behind its words in brackets. Where another program reads the log,
+each line is a JSON object with the same things under their names (`ROUNDLEDGER_LOG=json`, or `serve --log json`).
 """
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import sys
 import threading
 import time
-from collections.abc import Callable
-from typing import TextIO
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar, Token
+from typing import Any, TextIO
 
 _NAMES = {
     "uvicorn": "service",
@@ -31,6 +37,31 @@ WINDOW = 10.0
 """Seconds for which what is said again is only counted."""
 
 
+FORM = "ROUNDLEDGER_LOG"
+"""The variable of the environment that says how this process and its children write: `json`, else in lines."""
+
+_context: ContextVar[Mapping[str, str] | None] = ContextVar("about", default=None)
+
+
+def about(**facts: str) -> Token[Mapping[str, str] | None]:
+    """From now on, what is logged in this context is about these; until `no_more`."""
+    return _context.set({**(_context.get() or {}), **facts})
+
+
+def no_more(token: Token[Mapping[str, str] | None]) -> None:
+    """Ends what `about` began."""
+    _context.reset(token)
+
+
+def on(**facts: object) -> dict[str, Any]:
+    """What one record is about, as its `extra`; a fact that is None is left out."""
+    return {"about": {name: str(fact) for name, fact in facts.items() if fact is not None}}
+
+
+def _facts(record: logging.LogRecord) -> Mapping[str, str]:
+    return {**(_context.get() or {}), **getattr(record, "about", {})}
+
+
 class Lines(logging.Formatter):
     """One line a record: ISO time in UTC, level, part, words."""
 
@@ -43,7 +74,27 @@ class Lines(logging.Formatter):
                 trace = "\n" + self.formatException(record.exc_info)
             elif str(error) not in words:
                 words += f": {type(error).__name__}: {' '.join(str(error).split())}"
-        return f"{_clock(record.created)} {record.levelname} {_part(record.name)}: {words}{trace}"
+        facts = " ".join(f"{name}={fact}" for name, fact in getattr(record, "about", {}).items())
+        return f"{_clock(record.created)} {record.levelname} {_part(record.name)}: {words}{f' [{facts}]' if facts else ''}{trace}"
+
+
+class Objects(logging.Formatter):
+    """One JSON object a record: time, level, part, message, and by name what it is about; of an exception its words and trace."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        said = {
+            "time": _clock(record.created),
+            "level": record.levelname,
+            "part": _part(record.name),
+            "message": " ".join(record.getMessage().split()),
+            **getattr(record, "about", {}),
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            error = record.exc_info[1]
+            said["error"] = f"{type(error).__name__}: {error}"
+            if record.levelno >= logging.ERROR:
+                said["trace"] = self.formatException(record.exc_info)
+        return json.dumps(said, ensure_ascii=False)
 
 
 class Collapsing(logging.StreamHandler[TextIO]):
@@ -57,13 +108,14 @@ class Collapsing(logging.StreamHandler[TextIO]):
         self, stream: TextIO | None = None, *, window: float = WINDOW, now: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__(stream)
-        self.setFormatter(Lines())
+        self.setFormatter(Objects() if os.environ.get(FORM) == "json" else Lines())
         self._window = window
         self._now = now
         self._seen: dict[tuple[str, int, str], _Seen] = {}
         self._timer: threading.Timer | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
+        record.about = _facts(record)  # now: the count of what comes again is told in another's context
         if record.levelno < logging.WARNING or (record.exc_info and record.levelno >= logging.ERROR):
             super().emit(record)
             return

@@ -144,6 +144,11 @@ PAGES: dict[str, str] = {
         "and they may change that. Nothing was kept: send the missing events, then this one again with the same id."
     ),
     "LGR-0305": "No terminal of this id has sent a numbered event.",
+    "LGR-0306": (
+        "Each terminal and each person may make so many requests a second (`roundledger serve --rate`); those who do not prove "
+        "who they are share what their address may make. Nothing of this request was read. Wait as long as Retry-After says, "
+        "then send it again as it is; events that come often are better posted in batches."
+    ),
     "LGR-0401": "No regulation was in force for this game at that time, and the property has not opted into a repealed one.",
     "LGR-0402": "The ledger holds no order of this number.",
     "LGR-0403": (
@@ -193,6 +198,11 @@ PAGES: dict[str, str] = {
     "it ends, however it ends. Post to the process that the answer names, or send the same events again in a moment.",
     "LGR-0522": "A cursor names the event that was read last. The log holds another event at that position, or none: it was "
     "restored to an earlier point. Read again from a position before the restore, and discard what was read beyond it.",
+    "LGR-0523": (
+        "A projection met an event that it cannot fold, and stands still before it, so that balances and reports miss what came "
+        "after. Posts are taken as ever. The log names the event and the reason; install the release that can fold it, or repair "
+        "the table, and start the service again: each start tries once more."
+    ),
     "LGR-0519": "The server named in the settings is somebody else's to start and stop.",
     "LGR-0520": (
         "Per currency all balances sum to zero; these do not, so a table was changed by hand. `roundledger replay` names "

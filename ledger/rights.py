@@ -83,6 +83,8 @@ READS: Mapping[str, tuple[Who, ...]] = {
     "/v1/time": EVERYBODY,
     "/time": EVERYBODY,
     "/openapi.json": EVERYBODY,
+    "/asyncapi.json": EVERYBODY,
+    "/metrics": ("auditor", "admin"),
 }
 """Beginning of a path → who may read it. What is not listed, auditors and admins may."""
 

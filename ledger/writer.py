@@ -73,6 +73,11 @@ class Writer:
         """Reports that wait for the next commit."""
         return self._waiting
 
+    @property
+    def closing(self) -> bool:
+        """Whether nothing more is taken."""
+        return self._closing
+
     def submit(self, reports: Sequence[Report]) -> Future[list[Verdict]]:
         """Queue reports; the future holds their verdicts in order once they are durable, or the reason why none is.
 

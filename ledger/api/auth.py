@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import psycopg
 from starlette.datastructures import Headers
-from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ledger import rights
 from ledger.api import problems
 from ledger.api.access import Access
+from ledger.api.rate import OF_AN_ADDRESS, Rate, address, too_often
 from ledger.api.strictjson import printable
 from ledger.errors import Refusal
 from ledger.property import Property
@@ -89,9 +89,12 @@ class Admitted(NamedTuple):
 class Guard:
     """ASGI: lets a request pass whose sender has proved who they are, as far as that is required."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: Access, rate: Rate, turned_away: Callable[[str], None]) -> None:
+        """`turned_away` is told the code of each refusal."""
         self._app = app
         self._access = access
+        self._rate = rate
+        self._turned_away = turned_away
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or OPEN.fullmatch(scope["path"]):
@@ -104,6 +107,10 @@ class Guard:
             who = name_of(admitted.caller)
             self._verify_read(scope, admitted)
         except Refusal as refusal:
+            if seconds := self._rate.wait(address(scope), OF_AN_ADDRESS):
+                await too_often(seconds, scope)(scope, receive, send)
+                return
+            self._turned_away(refusal.code)
             log_refused(scope, refusal, who)
             # Nobody reads the body, and the rest of it would be taken for the next request.
             unread = {} if scope["method"] in _READING else {"Connection": "close"}
@@ -161,10 +168,16 @@ class Guard:
         return person_of(found, bearer[1], self._access.now())
 
 
-def admitted(request: Request) -> Admitted:
-    """Who was let in with this request."""
-    found: Admitted = request.scope.get(_ADMITTED, Admitted(None, None, ()))
+def admitted(request: Mapping[str, Any]) -> Admitted:
+    """Who was let in with this request (or scope)."""
+    found: Admitted = request.get(_ADMITTED, Admitted(None, None, ()))
     return found
+
+
+def proved(scope: Scope) -> str | None:
+    """Who sent the request, where it was proved."""
+    caller = admitted(scope).caller
+    return None if caller is None or not (caller.terminal or caller.person) else name_of(caller)
 
 
 def challenge(refusal: Refusal) -> Mapping[str, str]:
@@ -172,8 +185,8 @@ def challenge(refusal: Refusal) -> Mapping[str, str]:
     return _CHALLENGE if refusal.meaning.status == 401 else {}
 
 
-def log_refused(scope: Scope, refusal: Refusal, who: str) -> None:
-    """One line for the operator: what was refused to whom, and why."""
+def log_refused(scope: Scope, refusal: Refusal, who: str, about: Mapping[str, Any] | None = None) -> None:
+    """One line for the operator: what was refused to whom, and why; `about` is what `ledger.logs.on` gives."""
     # No warning: those are counted together where they come often, and each of these is to be found.
     _log.info(
         "%s to %s: %s %s from %s: %s",
@@ -183,6 +196,7 @@ def log_refused(scope: Scope, refusal: Refusal, who: str) -> None:
         printable(scope["path"][:200]),
         (scope.get("client") or ("nowhere",))[0],
         refusal.__cause__ if isinstance(refusal.__cause__, Unverified) else refusal.detail,
+        extra=about,
     )
 
 

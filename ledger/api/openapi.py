@@ -10,21 +10,54 @@ from typing import Any
 
 import msgspec
 
-from ledger.api import codes, intake, problems
-from ledger.api.views import Answer, Balances, Health, Problem, TerminalView, Time
+from ledger.api import bodies, codes, intake, metrics, problems
+from ledger.api.views import Answer, Balances, Health, Problem, Ready, TerminalView, Time
 from ledger.errors import CODES
 from ledger.reports import TYPES
 from projections.queries import TableReport
 from projections.views import RoundView
 
-_ANSWERS = (Answer, Balances, Health, Problem, RoundView, TableReport, TerminalView, Time)
+_ANSWERS = (Answer, Balances, Health, Problem, Ready, RoundView, TableReport, TerminalView, Time)
 _REF = "#/components/schemas/{name}"
+_SECONDS = {"type": "integer", "minimum": 1}
 _UUID = {"type": "string", "format": "uuid"}
 _ROUND = {**_UUID, "description": "The round's id, made by the terminal (UUID version 7 keeps the log compact)."}
 _TABLE = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$", "description": "The table's id."}
 
 
-_EXAMPLES: dict[str, Any] = json.loads(Path(__file__).with_name("examples.json").read_text("utf-8"))
+_SECURITY = {
+    "signature": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Signature",
+        "description": "A terminal's HTTP message signature (RFC 9421) in `Signature` and `Signature-Input`, made anew for each "
+        "request; OpenAPI has no type of its own for it. It covers what the answer 401 lists in `Accept-Signature`: method, "
+        "authority, path and query, and of a post its Content-Type and its Content-Digest (RFC 9530), which is of the bytes as "
+        "they are sent, compressed or not. Keys: `roundledger keys issue`.",
+    },
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A person's token (RFC 6750). Tokens: `roundledger tokens issue`. A person at a terminal sends both.",
+    },
+}
+_HEADERS: dict[str, Any] = {
+    "X-Request-Id": {
+        "description": "The request's own number, or the one that the service gave it: what its log says of the request has it.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
+    "Cache-Control": {"required": True, "schema": {"const": "no-store"}},
+    "Retry-After": {"description": "Seconds after which the very same request may succeed.", "schema": _SECONDS},
+    "WWW-Authenticate": {"required": True, "schema": {"type": "string"}},
+    "Accept-Signature": {"description": "What a signature has to cover (RFC 9421, section 5.1).", "schema": {"type": "string"}},
+}
+_ALWAYS = {name: {"$ref": f"#/components/headers/{name}"} for name in ("X-Request-Id", "Cache-Control")}
+_CHALLENGE = {name: {"$ref": f"#/components/headers/{name}"} for name in ("WWW-Authenticate", "Accept-Signature")}
+_NOBODY: dict[str, Any] = {"security": []}
+"""Of an operation that asks nobody who they are."""
+
+EXAMPLES: dict[str, Any] = json.loads(Path(__file__).with_name("examples.json").read_text("utf-8"))
 """What a real door was posted and answered; a test holds it to what the door answers today."""
 
 
@@ -34,11 +67,9 @@ def document() -> dict[str, Any]:
     models = (*_ANSWERS, *TYPES.values())
     _, schemas = msgspec.json.schema_components(models, ref_template=_REF)
     schemas["Problem"]["properties"]["code"] = {"enum": sorted(codes.ALL), "description": _codes(codes.ALL)}
-    events = {model.__name__ + "Event": _event(topic, model.__name__) for topic, model in TYPES.items()}
-    for name, event in events.items():
-        shown = _EXAMPLES["events"].get(name.removesuffix("Event"))
-        schemas[name] = event if shown is None else event | {"examples": [shown]}
-    schemas["Event"] = {"oneOf": [_ref(name) for name in events], "description": "A CloudEvent 1.0 in structured JSON."}
+    schemas |= events()
+    schemas["Event"] = {"oneOf": [_ref(name) for name in events()], "description": "A CloudEvent 1.0 in structured JSON."}
+    schemas["Document"] = {"type": "object"}
     schemas["Batch"] = {"type": "array", "items": _ref("Event"), "maxItems": intake.MAX_ITEMS}
     return {
         "openapi": "3.1.0",
@@ -48,12 +79,20 @@ def document() -> dict[str, Any]:
             "summary": "Table terminals post what happens at the table; readers ask what came of it.",
             "description": "Amounts and positions are strings, in and out. Refusals are problems of RFC 9457 with stable codes; "
             "each has a page at its `type`. Each operation lists the codes that it can answer with; besides, any path answers "
-            "`LGR-0112` to a method that is not its own, and any other path `LGR-0111`.",
+            "`LGR-0112` to a method that is not its own, and any other path `LGR-0111`. Answers of more than a kilobyte are "
+            "compressed with gzip for whoever accepts that. A request may bring its own `X-Request-Id`.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
+        "security": [{}, {"signature": []}, {"token": []}, {"signature": [], "token": []}],
         "paths": _paths(),
-        "components": {"schemas": schemas},
+        "components": {"schemas": schemas, "securitySchemes": _SECURITY, "headers": _HEADERS},
     }
+
+
+def events() -> dict[str, dict[str, Any]]:
+    """The CloudEvents that are read, by the names of their schemas, each with an example that was posted."""
+    named = {model.__name__: _event(topic, model.__name__) for topic, model in TYPES.items()}
+    return {f"{name}Event": event | {"examples": [EXAMPLES["events"][name]]} for name, event in named.items()}
 
 
 def _ref(name: str) -> dict[str, str]:
@@ -94,9 +133,14 @@ def _event(topic: str, data: str) -> dict[str, Any]:
                 "pattern": "^[0-9]{1,16}$",
                 "description": "The terminal's own number of the event, from 1 in each epoch, below 2^53.",
             },
-            "datacontenttype": {"type": "string", "description": "application/json, or left out."},
+            "datacontenttype": {
+                "type": "string",
+                "pattern": r"^application/([A-Za-z0-9.+-]+\+)?json$",
+                "description": "application/json, or left out.",
+            },
             "data": _ref(data),
         },
+        "propertyNames": {"pattern": "^[a-z0-9]+$"},
         "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
     }
 
@@ -112,13 +156,14 @@ def _paths() -> dict[str, Any]:
                 "operationId": "postEvents",
                 "summary": "Post one event, or a batch of them",
                 "description": "Each item is judged by itself, in order. One event that is refused is answered with its problem; "
-                "in a batch each item has its own. Sending the same event again is safe: it is answered as `replayed`.",
+                "in a batch each item has its own. Sending the same event again is safe: it is answered as `replayed`. The body "
+                "may be compressed (`Content-Encoding: gzip`); it holds at most 1 MiB, and so does what comes out of it.",
                 "requestBody": {
                     "required": True,
                     "content": {
-                        intake.ONE: {"schema": _ref("Event"), **_examples(_EXAMPLES["events"])},
-                        intake.BATCH: {"schema": _ref("Batch"), **_examples(_EXAMPLES["batches"])},
-                        intake.EITHER: {"schema": {"oneOf": [_ref("Event"), _ref("Batch")]}},
+                        bodies.ONE: {"schema": _ref("Event"), **_examples(EXAMPLES["events"])},
+                        bodies.BATCH: {"schema": _ref("Batch"), **_examples(EXAMPLES["batches"])},
+                        bodies.EITHER: {"schema": {"oneOf": [_ref("Event"), _ref("Batch")]}},
                     },
                 },
                 "responses": _responses("postEvents", "What became of each event.", "Answer"),
@@ -143,7 +188,6 @@ def _paths() -> dict[str, Any]:
             "TableReport",
             [_query("day", "One gaming day; all without it.", {"format": "date"}), at_least],
         ),
-        "/healthz": _get("getHealth", "Whether the service can read and write", "Health", []),
         "/v1/terminals/{id}": _get(
             "getTerminal",
             "What was received of a terminal, and what is missing",
@@ -152,16 +196,38 @@ def _paths() -> dict[str, Any]:
         ),
         "/v1/time": _get("getTerminalTime", "The service's clock, for terminals", "Time", []),
         "/time": _get("getTime", "The service's clock", "Time", []),
+        "/healthz": _get("getHealth", "That the service lives, and how it is", "Health", [], **_NOBODY),
+        "/readyz": _get("getReadiness", "Whether the service takes posts and answers questions", "Ready", [], **_NOBODY),
+        "/metrics": _get("getMetrics", "What the service counts, for Prometheus", None, [], metrics.MEDIA_TYPE),
+        "/openapi.json": _get("getOpenapi", "This document", "Document", []),
+        "/asyncapi.json": _get("getAsyncapi", "Events as AsyncAPI 3.0", "Document", []),
+        "/problems/{code}": _get(
+            "getProblem",
+            "What a code means and what to do about it",
+            None,
+            [{"name": "code", "in": "path", "required": True, "schema": {"type": "string"}, "example": "LGR-0204"}],
+            "text/plain; charset=utf-8",
+            **_NOBODY,
+        ),
     }
 
 
-def _get(operation: str, summary: str, answer: str, parameters: list[dict[str, Any]]) -> dict[str, Any]:
+def _get(
+    operation: str,
+    summary: str,
+    answer: str | None,
+    parameters: list[dict[str, Any]],
+    media_type: str = "application/json",
+    **more: Any,
+) -> dict[str, Any]:
+    """A question; `answer` names the schema of its answer, None where that is text."""
     return {
         "get": {
             "operationId": operation,
             "summary": summary,
             "parameters": parameters,
-            "responses": _responses(operation, summary + ".", answer),
+            "responses": _responses(operation, summary + ".", answer, media_type),
+            **more,
         }
     }
 
@@ -170,17 +236,29 @@ def _query(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any
     return {"name": name, "in": "query", "description": description, "schema": {"type": "string", **schema}}
 
 
-def _responses(operation: str, description: str, answer: str) -> dict[str, Any]:
+def _responses(operation: str, description: str, answer: str | None, media_type: str = "application/json") -> dict[str, Any]:
     """The answer, and the operation's own refusals by status."""
-    content = {"schema": _ref(answer), **_examples(_EXAMPLES["answers"].get(operation, {}))}
-    found: dict[str, Any] = {"200": {"description": description, "content": {"application/json": content}}}
+    schema = {"type": "string"} if answer is None else _ref(answer)
+    content = {"schema": schema, **_examples(EXAMPLES["answers"].get(operation, {}))}
+    headers = _ALWAYS if operation != "getProblem" else {"X-Request-Id": _ALWAYS["X-Request-Id"]}
+    found: dict[str, Any] = {"200": {"description": description, "headers": headers, "content": {media_type: content}}}
     by_status: dict[str, list[str]] = {}
     for code in sorted(codes.OPERATIONS[operation]):
         by_status.setdefault(str(CODES[code].status), []).append(code)
-    shown = _EXAMPLES["problems"].get(operation, {})
+    shown = EXAMPLES["problems"].get(operation, {})
     for status, some in sorted(by_status.items()):
         problem = {"schema": _ref("Problem"), **_examples(shown.get(status, {}))}
-        found[status] = {"description": _codes(some), "content": {problems.MEDIA_TYPE: problem}}
-        if status == "503":
-            found[status]["headers"] = {"Retry-After": {"schema": {"type": "integer"}, "description": "Seconds."}}
+        found[status] = {
+            "description": _codes(some),
+            "headers": {**_ALWAYS, **_waiting(some), **(_CHALLENGE if status == "401" else {})},
+            "content": {problems.MEDIA_TYPE: problem},
+        }
     return found
+
+
+def _waiting(some: Iterable[str]) -> dict[str, Any]:
+    """Retry-After, which comes with every code that waits: for sure where all of these do."""
+    waiting = [problems.waits(code) for code in some]
+    if all(waiting):
+        return {"Retry-After": {**_HEADERS["Retry-After"], "required": True}}
+    return {"Retry-After": {"$ref": "#/components/headers/Retry-After"}} if any(waiting) else {}

@@ -9,11 +9,13 @@ import msgspec
 from starlette.responses import Response
 
 from ledger.api.views import FieldError, Problem, Sequence
-from ledger.errors import Refusal
+from ledger.errors import CODES, Refusal
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER = 1
-"""Seconds, sent with every retryable 503."""
+"""Seconds after which what waits for something is worth sending again, where nobody knows better."""
+_WAITING = frozenset({408, 409, 429, 503})
+"""The statuses of what waits: for a database, for a writer, for a report that has not come."""
 
 
 def problem(refusal: Refusal, event_id: UUID | None = None) -> Problem:
@@ -33,6 +35,12 @@ def problem(refusal: Refusal, event_id: UUID | None = None) -> Problem:
     )
 
 
+def waits(code: str) -> bool:
+    """Whether a refusal says when to ask again (RFC 9110, section 10.2.3)."""
+    meaning = CODES[code]
+    return meaning.retryable and meaning.status in _WAITING
+
+
 def response(
     refusal: Refusal,
     event_id: UUID | None = None,
@@ -41,8 +49,9 @@ def response(
 ) -> Response:
     """The whole answer to a request that was refused."""
     meaning = refusal.meaning
-    sent = {"Cache-Control": "no-store", "Content-Language": "en", **(headers or {})}
-    if meaning.retryable and meaning.status == 503:
+    sent = {"Cache-Control": "no-store", "Content-Language": "en"}
+    if waits(refusal.code):
         sent["Retry-After"] = str(RETRY_AFTER)
+    sent.update(headers or {})
     said = msgspec.structs.replace(problem(refusal, event_id), sequences=sequences)
     return Response(msgspec.json.encode(said), meaning.status, sent, MEDIA_TYPE)

@@ -17,7 +17,7 @@ from ledger.api.views import Balances, TerminalView, sequence
 from ledger.errors import Refusal
 from ledger.sequences import Numbers
 from ledger.sequences import received as told_of
-from ledger.store import credentials, log, waits
+from ledger.store import credentials, log, migrate, waits
 from ledger.store.sequences import standings
 from projections import queries
 from projections.queries import ProjectionPosition, TableReport
@@ -65,6 +65,20 @@ class SqlReader:
     def end(self) -> int:
         with self._snapshot() as conn:
             return log.last(conn)
+
+    def age(self, position: int) -> float:
+        with self._snapshot() as conn:
+            row = conn.execute(
+                "SELECT extract(epoch FROM clock_timestamp()"
+                " - coalesce(body->>'received_at', body->>'recorded_at')::timestamptz) "
+                "FROM ledger.log WHERE position > %s ORDER BY position LIMIT 1",
+                (position,),
+            ).fetchone()
+        return max(0.0, float(row[0])) if row is not None and row[0] is not None else 0.0
+
+    def verify_schema(self) -> None:
+        with self._pool.connection() as conn:
+            migrate.verify_current(conn)
 
     def round(self, round_id: UUID) -> RoundView | None:
         with self._snapshot() as conn:

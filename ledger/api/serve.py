@@ -5,6 +5,7 @@ The projections fold in a process of their own: in this one they would take the 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -12,8 +13,12 @@ from typing import NamedTuple
 
 from ledger.api.access import Access
 from ledger.api.app import create_app
+from ledger.api.door import Noted
+from ledger.api.metrics import Metrics
+from ledger.api.rate import RATE, Rate
 from ledger.api.reader import SqlReader
 from ledger.api.server import HOST, PORT, Server, Tls, is_loopback
+from ledger.api.tracing import exporting
 from ledger.application import Rounds
 from ledger.errors import Refusal
 from ledger.reports import Report, Verdict
@@ -22,14 +27,22 @@ from ledger.writer import Writer
 from projections.process import RunnerProcess
 
 
-class _Woken(NamedTuple):
-    """The write side, which tells the projections of every append instead of letting them find it at their next look."""
+class _Told(NamedTuple):
+    """The write side, which tells the projections of every append instead of letting them find it at their next look, and the
+    metrics how large it was and how long it took."""
 
     rounds: Rounds
     runner: RunnerProcess
+    metrics: Metrics
 
     def post(self, reports: Sequence[Report], /) -> list[Verdict]:
-        verdicts = self.rounds.post(reports)
+        began = time.perf_counter()
+        try:
+            verdicts = self.rounds.post(reports)
+        except Exception:
+            self.metrics.append_failed()
+            raise
+        self.metrics.appended(len(reports), time.perf_counter() - began)
         self.runner.wake()
         return verdicts
 
@@ -42,14 +55,15 @@ def opened(
     port: int = PORT,
     require_auth: bool = False,
     tls: Tls | None = None,
+    rate: float = RATE,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Iterator[Server]:
     """The service on the database at `dsn`, listening but not yet served: `run` it, in any thread, and `stop` it.
 
-    With `require_auth`, and always on a host beyond this machine, requests have to be signed or to bear a token. `now` is the
-    service's clock, by which it says when it received something. Refuses a schema that is not this program's (LGR-0502, never
-    changed here), a database that cannot be reached (LGR-0501), a host beyond this machine while no terminal has a live key
-    (LGR-0712) and what `Server` refuses.
+    With `require_auth`, and always on a host beyond this machine, requests have to be signed or to bear a token. `rate` is how
+    often one terminal or person may ask, in requests a second. `now` is the service's clock, by which it says when it received
+    something. Refuses a schema that is not this program's (LGR-0502, never changed here), a database that cannot be reached
+    (LGR-0501), a host beyond this machine while no terminal has a live key (LGR-0712) and what `Server` refuses.
     """
     require_current(dsn)
     beyond = not is_loopback(host, port)
@@ -58,13 +72,22 @@ def opened(
         with SqlReader(dsn) as reader:
             if beyond and not any(key.state(datetime.now(UTC)) == "live" for key in reader.register().keys):
                 raise _without_keys(host)
-            access = Access(reader.register, required=require_auth or beyond)
+            metrics, tracing = Metrics(), exporting()
             # The projections end last. What they did not get to read, the next start reads.
             with RunnerProcess(dsn) as runner:
-                writer = Writer(_Woken(rounds, runner).post, rest=rounds.rest)
-                app = create_app(rounds, reader, now=now, writer=writer, access=access)
+                app = create_app(
+                    rounds,
+                    reader,
+                    now=now,
+                    writer=Writer(_Told(rounds, runner, metrics).post, rest=rounds.rest),
+                    access=Access(reader.register, required=require_auth or beyond),
+                    rate=Rate(rate),
+                    noted=Noted(metrics, tracing),
+                )
                 with Server(app, host=host, port=port, tls=tls) as server:
                     yield server
+            if tracing is not None:
+                tracing.close()
     finally:
         rounds.close()
 
@@ -87,7 +110,8 @@ def serve(
     ready: Callable[[str], None] | None = None,
     require_auth: bool = False,
     tls: Tls | None = None,
+    rate: float = RATE,
 ) -> None:
     """Serve until SIGTERM or SIGINT; `ready` is called with the URL once requests are answered. Refuses what `opened` refuses."""
-    with opened(dsn, host=host, port=port, require_auth=require_auth, tls=tls) as server:
+    with opened(dsn, host=host, port=port, require_auth=require_auth, tls=tls, rate=rate) as server:
         server.run(ready)

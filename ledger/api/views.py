@@ -103,16 +103,24 @@ class Balances(View, frozen=True, kw_only=True):
 
 
 class Health(View, frozen=True, kw_only=True):
-    """The service can read and write; `behind` where a projection stands still, so that reads miss what came after."""
+    """The service lives. `behind`: a projection stands still or is more than ten seconds late, so that reads miss what came
+    after. `away`: the database does not answer, and nothing more is known."""
 
-    status: Literal["ok", "behind"]
-    position: Position
+    status: Literal["ok", "behind", "away"]
+    position: Position | None = None
     """Up to where every projection has read the log."""
-    log: Position
+    log: Position | None = None
     """The last event in the log: what lies between is on its way into the projections."""
     waiting: int
     """Events that wait for the next commit."""
-    projections: list[ProjectionPosition]
+    projections: list[ProjectionPosition] = []
+
+
+class Ready(View, frozen=True, kw_only=True):
+    """The service takes posts and answers questions: its database answers with the schema of this release, every projection goes
+    on, and it was not told to stop."""
+
+    status: Literal["ready"]
 
 
 class TerminalView(View, frozen=True, kw_only=True):
@@ -138,6 +146,12 @@ class Reader(Protocol):
 
     def end(self) -> int:
         """The position of the last event in the log."""
+
+    def age(self, position: int) -> float:
+        """Seconds since the first event behind a position was received; 0 where there is none."""
+
+    def verify_schema(self) -> None:
+        """Whether the database has this release's schema. Raises what `ledger.store.migrate.require_current` does."""
 
     def round(self, round_id: UUID) -> RoundView | None:
         """The round as the log has it now."""

@@ -90,7 +90,12 @@ def require_current(dsn: str) -> None:
     Raises Refusal LGR-0502 (older or none), LGR-0510 (newer), LGR-0511 (other migrations than ours were applied).
     """
     with session(dsn) as connection:
-        applied = _applied(connection)
+        verify_current(connection)
+
+
+def verify_current(connection: psycopg.Connection[Any]) -> None:
+    """As `require_current`, over a connection that is there."""
+    applied = _applied(connection)
     _verify(applied)
     version = max(applied, default=0)
     if version < LATEST:

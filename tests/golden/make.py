@@ -17,7 +17,7 @@ import msgspec
 import psycopg
 
 from ledger import __version__, houses
-from ledger.api import intake
+from ledger.api import bodies, intake
 from ledger.application import Rounds
 from ledger.reports import Report, Verdict
 from ledger.store import migrate
@@ -29,7 +29,7 @@ from tests.golden.floor import BEGIN, EXTENDED, HOUSE, Post
 
 def send(rounds: Rounds, post: Post) -> list[Verdict]:
     """Posts one post's events as the door does; `by` is the person whose token came with them."""
-    items = intake.read(json.dumps(post["events"]).encode(), intake.BATCH, datetime.fromisoformat(post["received_at"])).items
+    items = intake.read(json.dumps(post["events"]).encode(), bodies.BATCH, datetime.fromisoformat(post["received_at"])).items
     reports = [item for item in items if isinstance(item, Report)]
     assert len(reports) == len(items), "what is not even a report leaves nothing in a log"
     return rounds.post([msgspec.structs.replace(report, by=post.get("by")) for report in reports])

@@ -105,6 +105,8 @@ def token_of(dsn: str, person: str) -> str:
 
 def code(answer: httpx.Response) -> str:
     """An answer in a word: `let in`, or the code of the refusal for want of a right or a proof."""
+    if answer.headers["content-type"].startswith("text/plain"):
+        return "let in"
     said = answer.json().get("code", "")
     if not said and "items" in answer.json():
         said = next((item["problem"]["code"] for item in answer.json()["items"] if "problem" in item), "")

@@ -60,6 +60,8 @@ READS = {
     "/v1/time": "yes yes yes yes yes yes yes yes yes",
     "/time": "yes yes yes yes yes yes yes yes yes",
     "/openapi.json": "yes yes yes yes yes yes yes yes yes",
+    "/asyncapi.json": "yes yes yes yes yes yes yes yes yes",
+    "/metrics": "no no no no yes yes no no no",
     "/not/there": "no no no no yes yes no no no",
 }
 

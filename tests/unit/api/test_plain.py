@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.api import intake, plain
+from ledger.api import bodies, intake, plain
 from ledger.reports import Malformed, Report
 from tests.unit.api.events import EVENT, event
 
@@ -47,7 +47,7 @@ _NAMES = st.sampled_from(
 
 def carefully(raw: bytes) -> list[Any]:
     with patch.object(plain, "read", return_value=None):
-        return intake.read(raw, intake.BATCH, NOW).items
+        return intake.read(raw, bodies.BATCH, NOW).items
 
 
 @st.composite
@@ -95,7 +95,7 @@ def test_what_it_reads_is_what_the_careful_reader_reads(items: list[str]) -> Non
     if events is not None:
         assert all(isinstance(item, Report) for item in read)
     if all(isinstance(item, Report) and not isinstance(item.body, Malformed) for item in read):
-        assert intake.read(raw, intake.BATCH, NOW).items == read
+        assert intake.read(raw, bodies.BATCH, NOW).items == read
 
 
 def test_it_reads_what_terminals_send() -> None:
@@ -116,7 +116,7 @@ def test_a_key_that_stands_twice_is_seen(inside: bool) -> None:
     at = text.index("{", 3 if inside else 0) + 1
     raw = (text[:at] + name + text[at:]).encode()
     assert plain.read(raw) is None
-    (item,) = intake.read(raw, intake.BATCH, NOW).items
+    (item,) = intake.read(raw, bodies.BATCH, NOW).items
     refusal = item.body.refusal if isinstance(item, Report) and isinstance(item.body, Malformed) else item.refusal  # type: ignore[union-attr]
     assert refusal is not None
     assert refusal.code == "LGR-0106"

@@ -1,0 +1,128 @@
+"""What the service counts of itself, in the text format of Prometheus: requests, verdicts, appends, the lag of the read side.
+
+No label holds what a client chose: routes are those of the door, codes those of `ledger.errors`. So there is a bound to the
+number of series, whoever asks for what.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Sequence
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+
+from ledger.reports import Verdict
+from projections.queries import ProjectionPosition
+
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
+disable_created_metrics()  # type: ignore[no-untyped-call]  # of when each series began: nobody asks for that
+_METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})
+
+
+class Metrics:
+    """The series of one service. Every method may be called from any thread."""
+
+    def __init__(self) -> None:
+        self.registry = registry = CollectorRegistry(auto_describe=True)
+        ProcessCollector(registry=registry)
+        self._requests = Counter("roundledger_requests", "Requests answered.", ("method", "route", "status"), registry=registry)
+        self._seconds = Histogram(
+            "roundledger_request_seconds",
+            "From a request's head to the end of its answer.",
+            ("route",),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._verdicts = Counter(
+            "roundledger_verdicts",
+            "Reports judged: accepted, replayed (a retry, answered as the first time) or rejected, with the code of the refusal.",
+            ("status", "code"),
+            registry=registry,
+        )
+        self._append = Histogram(
+            "roundledger_append_seconds",
+            "From a group's decision to its commit.",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._group = Histogram(
+            "roundledger_append_reports", "Reports decided and committed together.", buckets=_SIZES, registry=registry
+        )
+        self._events = Counter("roundledger_events_appended", "Events that reports caused in the log.", registry=registry)
+        self._failed = Counter("roundledger_append_failures", "Groups of which nothing was committed.", registry=registry)
+        self._turned_away = Counter(
+            "roundledger_turned_away",
+            "Requests and reports refused for want of a proof or a right, by code.",
+            ("code",),
+            registry=registry,
+        )
+        self._gaps = Counter(
+            "roundledger_sequence_gaps",
+            "Numbered reports that were answered while an earlier number of their terminal was missing.",
+            registry=registry,
+        )
+        self._waiting = Gauge("roundledger_queue_reports", "Reports that wait for the next commit.", registry=registry)
+        self._database = Gauge("roundledger_database_up", "Whether the database answered when this was asked.", registry=registry)
+        self._lag_events = Gauge(
+            "roundledger_projection_lag_events",
+            "Positions between a projection and the log's end.",
+            ("projection",),
+            registry=registry,
+        )
+        self._lag_seconds = Gauge(
+            "roundledger_projection_lag_seconds",
+            "Age of the oldest event that the slowest projection has not folded.",
+            registry=registry,
+        )
+        self._stopped = Gauge(
+            "roundledger_projection_stopped", "1 where a projection stands still.", ("projection",), registry=registry
+        )
+
+    def request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """A request was answered; `route` is a path of the door as it is declared, or `other`."""
+        self._requests.labels(method if method in _METHODS else "other", route, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def judged(self, verdicts: Sequence[Verdict]) -> None:
+        """What became of the reports of one post."""
+        counted = Tally((verdict.status, "" if verdict.refusal is None else verdict.refusal.code) for verdict in verdicts)
+        for labels, number in counted.items():
+            self._verdicts.labels(*labels).inc(number)
+        self._events.inc(sum(len(verdict.positions) for verdict in verdicts if verdict.status == "accepted"))
+        self._gaps.inc(sum(verdict.received is not None and bool(verdict.received.missing) for verdict in verdicts))
+
+    def appended(self, reports: int, seconds: float) -> None:
+        """A group was committed."""
+        self._append.observe(seconds)
+        self._group.observe(reports)
+
+    def append_failed(self) -> None:
+        """A group could not be committed."""
+        self._failed.inc()
+
+    def turned_away(self, code: str) -> None:
+        """Somebody did not prove who they are, or may not do what they asked for."""
+        self._turned_away.labels(code).inc()
+
+    def exposition(self, waiting: int, standing: tuple[Sequence[ProjectionPosition], int, float] | None) -> bytes:
+        """All series as text; `standing` is what the reader says of the read side, None where the database did not answer."""
+        self._waiting.set(waiting)
+        self._database.set(standing is not None)
+        if standing is not None:
+            projections, end, age = standing
+            self._lag_seconds.set(age)
+            for each in projections:
+                self._lag_events.labels(each.name).set(max(0, end - int(each.position)))
+                self._stopped.labels(each.name).set(each.stopped_at is not None)
+        return generate_latest(self.registry)
