@@ -133,7 +133,10 @@ def approve(round_id: str, correction: UUID, speaking: Speaking, form: Form) -> 
 @person_options
 @output_options
 def decline(round_id: str, correction: UUID, note: str | None, speaking: Speaking, form: Form) -> None:
-    """Decline a correction, or withdraw your own; it can never be approved then."""
+    """Decline a correction, or withdraw your own.
+
+    It can never be approved then.
+    """
     from ledger.events import CorrectionDeclined
     from ledger.reports import type_of
 

@@ -18,13 +18,19 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 """A file to read."""
 
 
+def _one_form(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
+    """Refuses the second of two forms. Both are eager, so it is said before any argument is judged."""
+    other = "as_csv" if param.name == "as_json" else "as_json"
+    if value and ctx.params.get(other):
+        raise click.UsageError("--json and --csv were both given: choose one", ctx)
+    return value
+
+
 def output_options(command: Command) -> Command:
     """The options --json and --csv, of which one may be given; the command receives `form`."""
 
     @functools.wraps(command)
     def with_form(*arguments: Any, as_json: bool, as_csv: bool, **options: Any) -> Any:
-        if as_json and as_csv:
-            raise click.UsageError("--json and --csv were both given: choose one", click.get_current_context())
         form: Form = "json" if as_json else "csv" if as_csv else "table"
         return command(*arguments, form=form, **options)
 
@@ -32,6 +38,8 @@ def output_options(command: Command) -> Command:
         "--csv",
         "as_csv",
         is_flag=True,
+        is_eager=True,
+        callback=_one_form,
         help="Print CSV. Amounts are plain decimals of their currency, exact ones too, or a fraction of the same unit (7/3) "
         "where they are no whole minor units. ' goes before text like =1+1.",
     )
@@ -39,6 +47,8 @@ def output_options(command: Command) -> Command:
         "--json",
         "as_json",
         is_flag=True,
+        is_eager=True,
+        callback=_one_form,
         help="Print JSON. Amounts are strings of minor units, exact ones too, or a fraction of these (700/3).",
     )
     return json(csv(with_form))  # type: ignore[return-value]

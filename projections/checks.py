@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from ledger.errors import Refusal
 from ledger.events import PayoutMade, Recorded, Standing
 
 
-class Contradiction(Exception):
-    """An event that cannot follow the events before it, or that contradicts itself; folding it would invent money."""
+class Contradiction(Refusal):
+    """An event that cannot follow the events before it, or that contradicts itself; folding it would invent money.
+
+    To who reads a round it is LGR-0504: an event that says such a thing cannot be read as one of ours.
+    """
 
     def __init__(self, recorded: Recorded, reason: str) -> None:
         topic = recorded.body.TOPIC
-        super().__init__(f"{topic} at position {recorded.position} (round {recorded.stream}): {reason}")
+        super().__init__(
+            "LGR-0504",
+            f"{topic} at position {recorded.position} (round {recorded.stream}): {reason}",
+            help="events are written by this program alone: find out who wrote this one, and bring back the row from a backup",
+        )
 
 
 def amount(recorded: Recorded, text: str) -> int:

@@ -176,6 +176,7 @@ class VoidRow(msgspec.Struct):
     successor: UUID | None
     stakes: int
     """That were carried or returned."""
+    currency: str
     correction: UUID | None
     declared_by: str | None
     declared_at: datetime

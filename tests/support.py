@@ -13,10 +13,19 @@ import msgspec
 
 from ledger import property as property_
 from ledger.application import Rounds
+from ledger.property import Property
 from ledger.reports import TYPES, Body, CloseBetting, OpenRound, PlaceBet, RecordOutcome, RecordThrow, Report, Verdict
 
 ROOT = Path(__file__).parent.parent
 DEMO = property_.read(ROOT / "seeds" / "demo" / "property.toml")
+UNLIMITED = msgspec.structs.replace(
+    DEMO,
+    tables=tuple(
+        msgspec.structs.replace(table, minimum=None, maximum=None, exposure=None, differential=None, chances=())
+        for table in DEMO.tables
+    ),
+)
+"""The demo property, whose tables take any stake: for what is not about limits and plays more than they allow."""
 KINDS: dict[type[Body], str] = {model: topic for topic, model in TYPES.items()}
 """What a report says → the CloudEvents type under which it travels."""
 
@@ -80,10 +89,10 @@ def codes(verdicts: list[Verdict]) -> list[str]:
     return [verdict.refusal.code if verdict.refusal else verdict.status for verdict in verdicts]
 
 
-def house(dsn: str, *, lease_idle: float = 2.0) -> Rounds:
-    """The application on `dsn` with the demo property applied."""
+def house(dsn: str, config: Property = DEMO, *, lease_idle: float = 2.0) -> Rounds:
+    """The application on `dsn` with a property applied: the demo's, if no other is named."""
     rounds = Rounds(dsn, lease_idle=lease_idle)
-    rounds.apply_property(DEMO)
+    rounds.apply_property(config)
     return rounds
 
 

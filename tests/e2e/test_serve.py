@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from tests.integration.api.conftest import Floor
-from tests.support import house
+from tests.support import UNLIMITED, house
 
 _SERVE = "import sys; from ledger.api.serve import serve; serve(sys.argv[1], port=0, ready=lambda url: print(url, flush=True))"
 
@@ -34,7 +34,7 @@ def process(dsn: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_and_what_was_acknowledged_is_there(dsn: str, number: signal.Signals) -> None:
-    house(dsn).close()
+    house(dsn, UNLIMITED).close()
     with process(dsn) as (service, url):
         floor = Floor(url, dsn)
         floor.accepted(floor.open())

@@ -23,7 +23,7 @@ def as_csv(text: str) -> list[dict[str, str]]:
 
 
 COUNTS = {"rounds", "bets", "events", "rows", "seconds", "assumptions", "version", "sequence", "seat", "line", "numbers"}
-COUNTS |= {"waiting", "count", "counts"}
+COUNTS |= {"waiting", "count", "counts", "point", "void_launches", "holds_open", "corrections_pending"}
 """Keys under which JSON may hold numbers: counts, the numbers of a game, and how long something took."""
 
 

@@ -264,6 +264,6 @@ def test_b18_every_table_with_amounts_has_a_currency_beside_them(dsn: str) -> No
             "SELECT table_name FROM information_schema.key_column_usage "
             "WHERE table_schema = 'projection' AND column_name = 'currency' AND constraint_name LIKE '%pkey'"
         ).fetchall()
-    assert {name for name, _ in found} == {"rounds", "movements", "balances", "table_reports", "table_edges"}
+    assert {name for name, _ in found} == {"rounds", "movements", "balances", "table_reports", "table_edges", "voids"}
     assert all(beside for _, beside in found)
     assert {name for (name,) in keys} == {"balances", "table_reports", "table_edges"}

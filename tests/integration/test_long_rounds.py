@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 from ledger.application import Rounds, memory
-from tests.support import Terminal, accepted, codes, house
+from tests.support import UNLIMITED, Terminal, accepted, codes, house
 
 FEW, MANY = 1_000, 10_000
 TIMES = MANY // FEW
@@ -22,7 +22,7 @@ POST = 500
 
 @pytest.fixture
 def rounds(dsn: str) -> Iterator[Rounds]:
-    with closing(house(dsn)) as found:
+    with closing(house(dsn, UNLIMITED)) as found:
         terminal = Terminal()
         accepted(found.post(terminal.whole_round([("red", "100")], "17")))  # connections, caches and modules are there
         found.round(terminal.round)

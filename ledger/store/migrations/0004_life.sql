@@ -243,6 +243,7 @@ CREATE TABLE projection.voids (
     article text,
     successor uuid,
     stakes numeric(38, 0) NOT NULL,
+    currency text NOT NULL,
     correction uuid,
     declared_by text,
     declared_at timestamptz NOT NULL,
@@ -259,7 +260,8 @@ COMMENT ON COLUMN projection.voids.number IS 'Of launches and shakes, how many o
 COMMENT ON COLUMN projection.voids.reason IS 'Code of the regulation''s void clause, or of the house''s reason.';
 COMMENT ON COLUMN projection.voids.article IS 'Order and article of the clause; null where no regulation has one.';
 COMMENT ON COLUMN projection.voids.successor IS 'The round that has the bets now.';
-COMMENT ON COLUMN projection.voids.stakes IS 'Sum of the stakes that were carried or went back by this event, minor units of the round''s currency.';
+COMMENT ON COLUMN projection.voids.stakes IS 'Sum of the stakes that were carried or went back by this event, minor units.';
+COMMENT ON COLUMN projection.voids.currency IS 'Currency of the stakes, which is that of the round.';
 COMMENT ON COLUMN projection.voids.correction IS 'The correction by which the house ended the round.';
 COMMENT ON COLUMN projection.voids.declared_by IS 'Reference of the person who declared it, where one had proved to be the one.';
 COMMENT ON COLUMN projection.voids.declared_at IS 'When the service received it.';

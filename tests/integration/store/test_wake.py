@@ -16,7 +16,7 @@ from ledger.application import Rounds
 from ledger.store import subscription, wake
 from ledger.store.wake import CHANNEL, Bell, Listener
 from projections.runner import Runner, wait_for
-from tests.support import Terminal, accepted, house
+from tests.support import UNLIMITED, Terminal, accepted, house
 
 NEVER = 600.0
 """Seconds between two looks of a reader who would wait for ever if nobody woke him."""
@@ -24,7 +24,7 @@ NEVER = 600.0
 
 @pytest.fixture
 def rounds(dsn: str) -> Iterator[Rounds]:
-    with closing(house(dsn)) as found:
+    with closing(house(dsn, UNLIMITED)) as found:
         yield found
 
 

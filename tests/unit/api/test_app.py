@@ -309,6 +309,10 @@ def test_methods(door: Door) -> None:
     assert (head.status_code, head.content) == (200, b"")
 
 
+COUNTS = ("rounds", "bets", "waiting", "line", "point", "void_launches", "holds_open", "corrections_pending")
+"""Keys under which an answer has a number: counts, a line of code, and the point of craps. No reader rounds these."""
+
+
 def test_b14_amounts_and_positions_are_strings(door: Door) -> None:
     def numbers(value: object) -> Iterator[object]:
         if isinstance(value, dict):
