@@ -34,6 +34,7 @@ from tests.unit.api.events import EVENT, ROUND, bet, event, raw_bet
 
 NOW = datetime(2026, 11, 29, 12, 0, 1, tzinfo=UTC)
 COUNTS = {"rounds", "bets", "waiting", "line", "point", "void_launches", "holds_open", "corrections_pending"}
+"""Keys under which an answer has a number: counts, a line of code, and the point of craps. No reader rounds these."""
 HUGE = 9007199254740993
 """2^53 + 1: a reader with floats shows ...992."""
 
@@ -307,10 +308,6 @@ def test_methods(door: Door) -> None:
     assert (options.status_code, options.headers["allow"], options.content) == (204, "POST", b"")
     head = door.request("HEAD", "/healthz")
     assert (head.status_code, head.content) == (200, b"")
-
-
-COUNTS = ("rounds", "bets", "waiting", "line", "point", "void_launches", "holds_open", "corrections_pending")
-"""Keys under which an answer has a number: counts, a line of code, and the point of craps. No reader rounds these."""
 
 
 def test_b14_amounts_and_positions_are_strings(door: Door) -> None:
