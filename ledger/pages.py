@@ -174,7 +174,7 @@ PAGES: dict[str, str] = {
     "LGR-0502": "The service found a schema older than itself and changes none by itself. Type `roundledger db init`.",
     "LGR-0503": "Another writer changed the round in between. Send the event again with the same id.",
     "LGR-0504": (
-        "An event of the log could not be read, or contradicts itself or those before it, so that its figures cannot be believed. "
+        "An event of the log could not be read, or contradicts itself or those before it, so its figures cannot be believed. "
         "The log itself is unchanged; the detail or the operator's log names the position."
     ),
     "LGR-0505": (
