@@ -301,6 +301,7 @@ class Runner:
             self._awake.clear()
             if self._stopping.is_set():
                 return
+            waited = tail.waiting
             upto = tail.final(conn)
             if upto > reached:
                 # Who passes less than it may has come to the end: nobody asks a second time after a handful of bets.
@@ -308,5 +309,6 @@ class Runner:
                     pass
                 reached, wait = upto, self._poll
                 self._stopping.wait(min(_REST + passed * _REST_AN_EVENT, _REST_LONGEST))
-            self._awake.wait(wait)
+            # A wake-up that came while an older transaction was being waited for is spent, and nobody wakes when that one ends.
+            self._awake.wait(min(wait, _POLL) if waited or tail.waiting else wait)
             wait = min(wait * 2, max(self._poll, _POLL_IDLE))

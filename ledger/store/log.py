@@ -48,6 +48,11 @@ class Tail:
         self._final = 0
         self._waiting: tuple[int, int] | None = None
 
+    @property
+    def waiting(self) -> bool:
+        """Whether the last answer stood still for a transaction older than its question: worth asking again soon."""
+        return self._waiting is not None
+
     def final(self, conn: Connection) -> int:
         """The highest position up to which everything is final; never waits.
 

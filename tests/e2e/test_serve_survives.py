@@ -45,7 +45,7 @@ class Service:
 
     def healthy(self) -> bool:
         try:
-            return httpx.get(f"{self.url}/healthz", timeout=10).status_code == 200
+            return httpx.get(f"{self.url}/readyz", timeout=10).status_code == 200
         except httpx.TransportError:
             return False
 
