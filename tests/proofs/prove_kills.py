@@ -232,7 +232,7 @@ _PLANTED = {
     "an acknowledged event lost": (
         "was acknowledged at",
         """DELETE FROM ledger.events WHERE notification_id =
-            (SELECT max(notification_id) FROM ledger.events WHERE topic = 'BettingClosed.v1')""",
+            (SELECT min(notification_id) FROM ledger.events WHERE topic = 'BettingClosed.v1')""",
     ),
     "a settlement without its payouts": (
         "is settled by half",
@@ -244,7 +244,8 @@ _PLANTED = {
         "UPDATE projection.movements SET amount = amount + 1 WHERE ctid = (SELECT min(ctid) FROM projection.movements)",
     ),
 }
-"""Fault → what the audit has to say of it, and the statement that plants it."""
+"""Fault → what the audit has to say of it, and the statement that plants it. What is lost is the first of its kind: the last may
+be among those that nobody had an answer to at the end."""
 
 
 def _canaries(dsn: str, books: Books) -> dict[str, bool]:
