@@ -188,7 +188,10 @@ PAGES: dict[str, str] = {
         "the events again with the same ids: what was stored is answered as replayed."
     ),
     "LGR-0510": "The database was migrated by a newer release of this program. Use that release.",
-    "LGR-0511": "A migration that this database has had differs from the one of that number here. Nothing is done on it.",
+    "LGR-0511": (
+        "The tables of this ledger were made by another program than this: by one between two releases, or by hand. Nothing is "
+        "done on them. Use the program that made them; or begin a new ledger, in another LEDGER_DATA_DIR or database."
+    ),
     "LGR-0512": "The migration was rolled back as a whole; the database is as it was before.",
     "LGR-0513": "Make room on the disk, then start again. What was acknowledged is kept.",
     "LGR-0514": "The data directory cannot be read and written by this user. LEDGER_DATA_DIR names another.",
