@@ -39,6 +39,7 @@ def balances_report(dsn: str, account: str = "", currency: str | None = None) ->
     """The balances of all accounts, of the one of this name, or of those that begin so (`player/`, `player/P-10*`)."""
     import msgspec
 
+    from cli import assumed
     from ledger.money import minor_digits
     from projections import queries
 
@@ -49,7 +50,7 @@ def balances_report(dsn: str, account: str = "", currency: str | None = None) ->
     with reading(dsn) as conn:
         found = queries.balances(conn, prefix or None, currency)
         at, stopped = position(conn, "ledger")
-        notes = [*queries.applied(conn), *stopped]
+        notes = [*queries.applied(conn), *assumed.notes(conn, decided=False), *stopped]
     rows = [msgspec.structs.asdict(row) for row in found if several or account in ("", row.account)]
     if account and not rows:
         more = f"; {counted(len(found), 'account')} begin so: {account}*" if found and not several else ""

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import click
 
-from cli import corrected
+from cli import assumed, corrected
 from cli.options import DAY, Form, examples, output_options
 from cli.output import Amount, Column, Report, Row, Sheet, emit, exact, header, plain
 from cli.session import database, known_tables, position, reading
@@ -189,10 +189,11 @@ def list_(table: str | None, status: str | None, day: date | None, before: int |
         at, notes = position(conn, "ledger")
         if table is not None and table not in (known := known_tables(dsn, conn)):
             notes.append(f"no table {table} is known; tables: {', '.join(known) or 'none'}")
+        resting = assumed.notes(conn, day=day, decided=False)
         short = shortened(conn, [row.round for row in found]) if form == "table" else {}
     more = [f"there may be more: --before {found[-1].position}"] if len(found) == limit else []
     facts = header(table=table, status=status, gaming_day=str(day) if day else None, as_of_position=at)
-    notes += sorted({row.applied for row in found if row.applied})
+    notes += [*sorted({row.applied for row in found if row.applied}), *resting]
     sheet = Sheet(
         ROUNDS,
         [msgspec.structs.asdict(row) for row in found],
@@ -285,7 +286,10 @@ def round_report(
             first_position=found.first_position,
             last_position=found.last_position,
         ),
-        notes=[found.applied] if found.applied else [],
+        notes=[
+            *([found.applied] if found.applied else []),
+            *assumed.notes_on(found.regulation, (bet.spot for bet in found.bets)),
+        ],
         sheets=[
             Sheet(
                 BETS,
