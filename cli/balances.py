@@ -40,7 +40,7 @@ def balances_report(dsn: str, account: str = "", currency: str | None = None) ->
     import msgspec
 
     from cli import assumed
-    from ledger.money import minor_digits
+    from ledger.money import format_plain, minor_digits
     from projections import queries
 
     if currency is not None:
@@ -60,7 +60,8 @@ def balances_report(dsn: str, account: str = "", currency: str | None = None) ->
     for row in rows:
         sums[row["currency"]] = sums.get(row["currency"], 0) + int(row["balance"])
     if not account and any(sums.values()):
-        raise Refusal("LGR-0520", f"the balances do not sum to zero: {sums}", help="roundledger replay finds the difference")
+        out = ", ".join(f"{code} {format_plain(total, code)}" for code, total in sorted(sums.items()) if total)
+        raise Refusal("LGR-0520", f"the balances do not sum to zero: {out}", help="roundledger replay finds the difference")
     return Report(
         title="Balances",
         facts=header(property=houses(dsn), accounts=account or "all", currency=currency, as_of_position=at),

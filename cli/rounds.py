@@ -18,7 +18,7 @@ from cli.session import database, known_tables, position, reading
 if TYPE_CHECKING:
     from ledger.events import Recorded
     from ledger.rules import Regulation
-    from projections.views import BetView, RoundView
+    from projections.views import BetView, RoundView, VoidView
 
 ROUNDS = (
     Column("round", "round"),
@@ -310,7 +310,7 @@ def round_report(
                         f"Throws{both if outcomes else ''}",
                     ),
                     (corrected.BETS, changed, "corrected_bets", f"Bets{both}"),
-                    (VOIDS, found.voids, "voids", "Voids"),
+                    (VOIDS, [_void(each) for each in found.voids], "voids", "Voids"),
                     (HOLDS, found.holds, "holds", "Holds"),
                     (CORRECTIONS, found.corrections, "corrections", "Corrections"),
                     (LATE_BETS, found.late_bets, "late_bets", "Late bets, given back"),
@@ -336,6 +336,14 @@ def _out_of_the_ordinary(
         drawn=bool(rows),
         for_people=lambda row: {name: short.get(said, said) if isinstance(said, UUID) else said for name, said in row.items()},
     )
+
+
+def _void(void: VoidView) -> dict[str, Any]:
+    """A void, by what it was that had no result: of roulette the launch, for the round goes on."""
+    import msgspec
+
+    said = msgspec.structs.asdict(void)
+    return {**said, "what": "launch"} if (void.what, void.disposition) == ("round", "stand") else said
 
 
 def arithmetic(bet: BetView, currency: str) -> str | None:

@@ -280,9 +280,9 @@ PAGES: dict[str, str] = {
         "signed anew."
     ),
     "LGR-0804": (
-        "Who asks is known, and may not do this; the detail names who may. A terminal acts for its own table alone. Nothing was "
-        "stored, and the event's id is not used up: once the property's configuration allows it, the same event may be sent "
-        "again."
+        "The request proves who sent it, and that terminal or person may not do this: the detail says why, the help who may. A "
+        "terminal acts for its own table alone. Nothing was stored, and the event's id is not used up: once the property's "
+        "configuration allows it, the same event may be sent again."
     ),
     "LGR-0805": (
         "A terminal has at most two live keys, so that it can change from one to the other; a key or token that was revoked "

@@ -212,6 +212,16 @@ def test_a_round_shows_throws_as_recorded_and_as_corrected_with_their_points() -
     assert [throw["correction"] for throw in throws] == [None] * 2 + [str(correction)] * 3
 
 
+def test_a_bet_whose_result_a_correction_leaves_is_not_said_to_be_another(corrected: tuple[Table, UUID]) -> None:
+    table, bet = corrected
+    at = next(at for at, each in enumerate(table.log) if isinstance(each.body, BetCorrected))
+    body: Any = table.log[at].body
+    before = msgspec.structs.replace(body.after, stake="5000")
+    told = [msgspec.structs.replace(table.log[at], body=msgspec.structs.replace(body, before=before))]
+    [(words, _)] = happened(told, bet, ())
+    assert words == "the bet was put right: it is won as before; stake 100.00, not 50.00"
+
+
 def test_a_correction_that_the_rules_do_not_give_is_named(corrected: tuple[Table, UUID]) -> None:
     table, bet = corrected
     at = next(at for at, each in enumerate(table.log) if isinstance(each.body, OutcomeCorrected))
