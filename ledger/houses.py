@@ -23,6 +23,7 @@ from ledger.property import Property, Table
 from ledger.reports import table_stream
 from ledger.round import RoundEvent
 from ledger.rules import Applied, Regulation, regulation_for
+from ledger.store.recorder import LedgerRecorder
 
 _DOCUMENTS = UUID("6f0d3c7e-5b0a-5a53-9d36-5d8a6c2f1b10")
 """Namespace of the streams that hold documents; any fixed value does."""
@@ -40,8 +41,9 @@ class House(NamedTuple):
 class Houses:
     """The configurations and regulations that are known. Not thread-safe: the application holds it."""
 
-    def __init__(self, events: EventStore[UUID]) -> None:
+    def __init__(self, events: EventStore[UUID], recorder: LedgerRecorder) -> None:
         self._events = events
+        self._recorder = recorder
         self._houses: dict[str, House] = {}
         self._configurations: dict[str, Property] = {}
         """Hash → configuration, of all that were ever logged."""
@@ -59,7 +61,11 @@ class Houses:
 
     @property
     def premise(self) -> dict[UUID, int]:
-        """What is decided by the configurations holds as long as their stream has no later version than this."""
+        """What is decided by the configurations holds as long as their stream has no later version than this.
+
+        An append that names it comes before the next configuration or is turned away: what stands in the log was decided by the
+        configuration in force at its position.
+        """
         return {_PROPERTIES: self._version}
 
     def read(self) -> bool:
@@ -94,7 +100,9 @@ class Houses:
                     raise Refusal("LGR-0604", f"property {other.property.id} has a table of this id", value=table.id)
             body = _document("property", config.id, config.sha256, config.content)
             try:
-                self._events.put([RoundEvent(_PROPERTIES, self._version + 1, body)])
+                self._recorder.insert_premise(
+                    self._events.mapper.to_stored_event(RoundEvent(_PROPERTIES, self._version + 1, body))
+                )
             except IntegrityError:
                 continue
             self.read()

@@ -16,7 +16,6 @@ from ledger.errors import Refusal
 from ledger.property import Property, Role
 from ledger.reports import (
     ApproveCorrection,
-    Body,
     Caller,
     ChangeBet,
     ChangeShooter,
@@ -24,6 +23,7 @@ from ledger.reports import (
     Data,
     DeclineCorrection,
     HoldRound,
+    Malformed,
     OpenRound,
     PlaceBet,
     ProposeCorrection,
@@ -118,10 +118,10 @@ def verify_act(report: Report, table: str, house: Property | None) -> None:
     Raises Refusal LGR-0801 where it takes a person and none has proved who they are, LGR-0804 where it takes somebody else. A
     report without a caller comes from within the program and was judged there.
     """
-    caller = report.caller
-    if caller is None:
+    caller, body = report.caller, report.body
+    if caller is None or isinstance(body, Malformed):
         return
-    may = _may(report.body)
+    may = ACTS[type(body)]
     if not report.personal:
         if caller.terminal is not None and caller.terminal not in terminals_of(table, house):
             raise _not_allowed(
@@ -136,9 +136,15 @@ def verify_act(report: Report, table: str, house: Property | None) -> None:
     roles = roles_of(caller.person, () if house is None else (house,)).intersection(may)
     if not roles:
         raise _not_allowed(f"{caller.person} may not do this at table {table}", caller.person, _takes(may))
-    own = isinstance(report.body, SignOn | SignOff) and (report.body.person, report.body.role) == (caller.person, "dealer")
-    if roles == {"dealer"} and isinstance(report.body, SignOn | SignOff) and not own:
+    if isinstance(body, SignOn | SignOff) and roles == {"dealer"} and (body.person, body.role) != (caller.person, "dealer"):
         raise _not_allowed("a dealer signs on and off as dealer, and for nobody else", caller.person, "have a supervisor do it")
+
+
+def takes_role(report: Report) -> bool:
+    """Whether it is by a person's role that a report is let in, and not by its terminal."""
+    if report.caller is None or isinstance(report.body, Malformed):
+        return False
+    return report.personal or "terminal" not in ACTS[type(report.body)]
 
 
 def verify_read(caller: Caller, path: str, properties: Iterable[Property]) -> None:
@@ -175,11 +181,6 @@ def terminals_of(table: str, house: Property | None) -> frozenset[str]:
     """The terminals that act for a table."""
     tables = () if house is None else house.tables
     return frozenset(terminal for each in tables if each.id == table for terminal in each.terminals)
-
-
-def _may(body: Body) -> tuple[Who, ...]:
-    may: tuple[Who, ...] = ACTS[type(body)]  # type: ignore[index]  # what cannot be read was refused before
-    return may
 
 
 def _takes(may: tuple[Who, ...]) -> str:

@@ -73,11 +73,11 @@ class Desk:
         if isinstance(body, Malformed):
             raise body.refusal
         if isinstance(body, OpenRound | SignOn | SignOff):
-            self._verify_right(report, body.table)
+            self._verify_right(report, body.table, group)
             origin = _origin(report, self._houses.tolerance(body.table))
             return _ABOUT_TABLES[type(body)](self, report, body, origin, group)
         round_ = self._memory.round(report.round)
-        self._verify_right(report, round_.terms.table)
+        self._verify_right(report, round_.terms.table, group)
         # Nothing at the table depends on a round that has ended: its version alone decides between two who correct it. What a
         # terminal numbers is the table's all the same.
         alone = round_.status.ended and report.sequence is None and isinstance(body, _CORRECTIONS)
@@ -93,7 +93,9 @@ class Desk:
         events = round_.collect_events()
         return events if begun is None else events + begun.collect_events()
 
-    def _verify_right(self, report: Report, table: str) -> None:
+    def _verify_right(self, report: Report, table: str, group: Group) -> None:
+        if rights.takes_role(report):
+            group.rest_on(self._houses.premise)
         rights.verify_act(report, table, self._houses.property_of(table))
 
     def _take(self, report: Report, table: str, group: Group) -> bool:
@@ -153,7 +155,7 @@ class Desk:
             limits=house.table.limits,
         )
         # Another process may apply a configuration at any time: it counts from the next opening on, so the append asks.
-        group.premises |= self._houses.premise
+        group.rest_on(self._houses.premise)
         round_ = Round.open(report.round, terms, origin)
         self._log_regulation(applied.regulation, round_, group)
         self._begin(round_, group)
@@ -309,6 +311,11 @@ class Desk:
         """Raises Refusal LGR-0203 where the id of a round to be opened is taken, as far as that is known."""
         if self._memory.knows(id) or id in self._houses.table_streams() or (group.doubt and self._memory.exists(id)):
             raise Refusal("LGR-0203", "a round with this id exists already", field=field, value=str(id))
+
+
+def rests_on_configuration(report: Report) -> bool:
+    """Whether what becomes of a report depends on the configuration in force at the moment of its append."""
+    return isinstance(report.body, OpenRound) or rights.takes_role(report)
 
 
 def _origin(report: Report, tolerance: timedelta | None) -> Origin:
