@@ -45,6 +45,8 @@ class Houses:
         self._events = events
         self._recorder = recorder
         self._houses: dict[str, House] = {}
+        self._properties: dict[str, Property] = {}
+        """Id → configuration in force."""
         self._configurations: dict[str, Property] = {}
         """Hash → configuration, of all that were ever logged."""
         self._played: dict[tuple[str, str], House] = {}
@@ -74,6 +76,7 @@ class Houses:
         for event in newer:
             assert isinstance(event.body, DocumentRecorded)
             config = self._configurations[event.body.sha256] = property_.from_content(event.body.content)
+            self._properties[config.id] = config
             self._houses = {id_: house for id_, house in self._houses.items() if house.property.id != config.id}
             self._houses |= {table.id: House(config, table) for table in config.tables}
             self._version = event.originator_version
@@ -83,15 +86,14 @@ class Houses:
 
     def properties(self) -> dict[str, Property]:
         """The properties as last read, by id."""
-        held = {house.property.id: house.property for house in self._houses.values()}
-        return {key: held[key] for key in sorted(held)}
+        return {key: self._properties[key] for key in sorted(self._properties)}
 
     def apply(self, config: Property) -> bool:
         """Logs the configuration; False where it is the one in force. Raises Refusal LGR-0604 for another property's table."""
         property_.verify(config)
         for _ in range(_TRIES):
             self.read()
-            held = self.properties().get(config.id)
+            held = self._properties.get(config.id)
             if held is not None and held.sha256 == config.sha256:
                 return False
             for table in config.tables:
@@ -113,6 +115,10 @@ class Houses:
         """The property to which a table belongs, as last read."""
         house = self._houses.get(table)
         return None if house is None else house.property
+
+    def in_force(self, opened: RoundOpened) -> Property | None:
+        """The configuration in force, as last read, of the property that a round was opened under."""
+        return self._properties.get(opened.property)
 
     def house(self, table: str, game: str) -> House:
         """The table's house. Raises Refusal (06) where the table is unknown or deals another game."""

@@ -17,6 +17,7 @@ from ledger import rights
 from ledger.application.group import Group
 from ledger.application.memory import Memory
 from ledger.errors import Refusal
+from ledger.events import RoundOpened
 from ledger.houses import Houses
 from ledger.reports import (
     ApproveCorrection,
@@ -73,11 +74,13 @@ class Desk:
         if isinstance(body, Malformed):
             raise body.refusal
         if isinstance(body, OpenRound | SignOn | SignOff):
-            self._verify_right(report, body.table, group)
+            self._rest_on_roles(report, group)
+            rights.verify_act(report, body.table, self._houses.property_of(body.table))
             origin = _origin(report, self._houses.tolerance(body.table))
             return _ABOUT_TABLES[type(body)](self, report, body, origin, group)
         round_ = self._memory.round(report.round)
-        self._verify_right(report, round_.terms.table, group)
+        self._rest_on_roles(report, group)
+        self._verify_right(report, round_.terms)
         # Nothing at the table depends on a round that has ended: its version alone decides between two who correct it. What a
         # terminal numbers is the table's all the same.
         alone = round_.status.ended and report.sequence is None and isinstance(body, _CORRECTIONS)
@@ -93,10 +96,16 @@ class Desk:
         events = round_.collect_events()
         return events if begun is None else events + begun.collect_events()
 
-    def _verify_right(self, report: Report, table: str, group: Group) -> None:
+    def _rest_on_roles(self, report: Report, group: Group) -> None:
         if rights.takes_role(report):
             group.rest_on(self._houses.premise)
-        rights.verify_act(report, table, self._houses.property_of(table))
+
+    def _verify_right(self, report: Report, opened: RoundOpened) -> None:
+        if report.caller is None:
+            return  # it comes from within the program, and was judged there
+        house = self._houses.in_force(opened)
+        gone = house is not None and not house.has(opened.table)
+        rights.verify_act(report, opened.table, house, self._houses.played_under(opened).property if gone else None)
 
     def _take(self, report: Report, table: str, group: Group) -> bool:
         """Makes sure that this process writes the table, and that the report's number is not another's.
