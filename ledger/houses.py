@@ -6,7 +6,7 @@ streams of their own beside those of the rounds.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from typing import Any, NamedTuple, cast
@@ -23,7 +23,7 @@ from ledger.property import Property, Table
 from ledger.reports import table_stream
 from ledger.round import RoundEvent
 from ledger.rules import Applied, Regulation, regulation_for
-from ledger.store.recorder import LedgerRecorder
+from ledger.store.recorder import LedgerRecorder, Occupied
 
 _DOCUMENTS = UUID("6f0d3c7e-5b0a-5a53-9d36-5d8a6c2f1b10")
 """Namespace of the streams that hold documents; any fixed value does."""
@@ -89,7 +89,11 @@ class Houses:
         return {key: self._properties[key] for key in sorted(self._properties)}
 
     def apply(self, config: Property) -> bool:
-        """Logs the configuration; False where it is the one in force. Raises Refusal LGR-0604 for another property's table."""
+        """Logs the configuration; False where it is the one in force.
+
+        Raises Refusal LGR-0604 for another property's table, and LGR-0609 where a table would be given up that has a round open.
+        Openings name the configuration as their premise, so none comes in between.
+        """
         property_.verify(config)
         for _ in range(_TRIES):
             self.read()
@@ -101,10 +105,12 @@ class Houses:
                 if other is not None and other.property.id != config.id:
                     raise Refusal("LGR-0604", f"property {other.property.id} has a table of this id", value=table.id)
             body = _document("property", config.id, config.sha256, config.content)
+            stored = self._events.mapper.to_stored_event(RoundEvent(_PROPERTIES, self._version + 1, body))
+            given_up = [] if held is None else _given_up(held, config)
             try:
-                self._recorder.insert_premise(
-                    self._events.mapper.to_stored_event(RoundEvent(_PROPERTIES, self._version + 1, body))
-                )
+                self._recorder.insert_premise(stored, unoccupied=given_up)
+            except Occupied as occupied:
+                raise _in_play(occupied.rounds) from occupied
             except IntegrityError:
                 continue
             self.read()
@@ -250,6 +256,24 @@ def in_force(conn: psycopg.Connection[Any]) -> list[Property]:
         config = property_.from_content(msgspec.json.decode(state, type=DocumentRecorded).content)
         found[config.id] = config
     return [found[key] for key in sorted(found)]
+
+
+def _given_up(held: Property, config: Property) -> list[str]:
+    """The tables at which nobody could go on under `config`: those that it lacks, and those that lose all their terminals."""
+    kept = {table.id: table for table in config.tables}
+    return [table.id for table in held.tables if table.id not in kept or (table.terminals and not kept[table.id].terminals)]
+
+
+def _in_play(rounds: Mapping[str, UUID]) -> Refusal:
+    [first, *others] = rounds
+    more = f", and {', '.join(others)} too" if others else ""
+    return Refusal(
+        "LGR-0609",
+        f"table {first} has round {rounds[first]} open{more}",
+        field="tables",
+        value=first,
+        help="end the round first: record its outcome, or have its stakes returned by a correction; then apply the file again",
+    )
 
 
 def _document(kind: str, name: str, sha256: str, content: str) -> DocumentRecorded:

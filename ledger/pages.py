@@ -228,6 +228,11 @@ PAGES: dict[str, str] = {
         "The table's differential bounds by how much the stakes on one of two opposing spots, such as red and black, may exceed "
         "those on the other."
     ),
+    "LGR-0609": (
+        "The configuration leaves out a table that has a round open, or takes the last terminal from it: nobody could end the "
+        "round, and its stakes would lie there. The detail names both. Settle the round, or have it returned by a correction, "
+        "and apply the file again. Rounds that have ended stay with the property: its people still correct them."
+    ),
     "LGR-0701": (
         "The beginning of an id is enough, but no round or bet of the log has one that begins so. `roundledger rounds "
         "list` shows the rounds."

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import threading
+import time
 from collections.abc import Iterator
 from uuid import UUID, uuid4
 
@@ -11,6 +13,7 @@ import psycopg
 import pytest
 
 from ledger.application import Rounds
+from ledger.errors import Refusal
 from ledger.property import Property
 from ledger.reports import (
     ApproveCorrection,
@@ -22,6 +25,7 @@ from ledger.reports import (
     RecordLateBet,
     Report,
     SignOn,
+    VoidRound,
     table_stream,
 )
 from tests.integration.reading_back import verify_read_back
@@ -186,3 +190,88 @@ def test_of_two_looks_the_earlier_one_counts() -> None:
     for version in (5, 6, 4, 7):
         group.rest_on({stream: version})
     assert group.premises == {stream: 4}
+
+
+def applies(rounds: Rounds, config: Property) -> bool:
+    """Whether the configuration is in force; it may be refused because a table has a round open, and for nothing else."""
+    try:
+        rounds.apply_property(config)
+    except Refusal as refusal:
+        if refusal.code != "LGR-0609":
+            raise
+        return False
+    return True
+
+
+class TestTablesThatGo:
+    def without_table(self, id_: str) -> Property:
+        return msgspec.structs.replace(DEMO, tables=tuple(each for each in DEMO.tables if each.id != id_))
+
+    def without_terminals(self, id_: str) -> Property:
+        tables = (msgspec.structs.replace(each, terminals=()) if each.id == id_ else each for each in DEMO.tables)
+        return msgspec.structs.replace(DEMO, tables=tuple(tables))
+
+    @pytest.mark.parametrize("how", ["removed", "without terminals"])
+    @pytest.mark.parametrize("at", ["betting", "closed", "held", "successor"])
+    def test_none_goes_while_its_round_is_open(self, service: Rounds, dsn: str, how: str, at: str) -> None:
+        table = Terminal("C01", "cussec")
+        config = self.without_table("C01") if how == "removed" else self.without_terminals("C01")
+        accepted(service.post([table.open(), table.bet("big")]))
+        if at != "betting":
+            accepted(service.post([table.close()]))
+        if at == "held":
+            accepted(service.post([of("S-7", table, HoldRound(reason="dispute"))]))
+        if at == "successor":  # the stakes of a void shake lie in the next round by then
+            following = uuid4()
+            accepted(service.post([table.report(VoidRound(reason="bridged_dice", successor=following))]))
+            table.round = following
+        for process in (service, Rounds(dsn)):
+            with pytest.raises(Refusal) as refused:
+                process.apply_property(config)
+            assert (refused.value.code, refused.value.value) == ("LGR-0609", "C01")
+            assert str(table.round) in refused.value.detail
+        process.close()
+        assert service.properties() == [DEMO]
+        # What does not touch the table is applied meanwhile, and the round goes on.
+        other = msgspec.structs.replace(self.without_table("R02"), people=DEMO.people[:3])
+        applied_elsewhere(dsn, other)
+
+    def test_it_goes_after_its_round_and_its_people_still_correct_what_was_played(self, service: Rounds, dsn: str) -> None:
+        table = Terminal()
+        bet = settled(service, table)
+        accepted(service.post([of("S-7", table, HoldRound(reason="dispute"))]))
+        waiting = of("S-7", table, mispay(bet))
+        accepted(service.post([waiting]))
+        applied_elsewhere(dsn, self.without_table("R01"))
+        asked = of("S-7", table, ProposeCorrection(kind="outcome", reason="found_wrong", outcome="7"))
+        reports = [asked]
+        reports += [of("S-8", table, ApproveCorrection(correction=each.event_id)) for each in (asked, waiting)]
+        assert codes(service.post(reports)) == ["accepted"] * 3
+        late = table.bet("red", round=table.round).from_caller(Caller(terminal="T-R01"))
+        assert codes(service.post([late])) == ["LGR-0210"], "it is let in, and judged"
+
+    def test_no_round_opens_at_a_table_that_has_just_gone(self, service: Rounds, dsn: str) -> None:
+        table = Terminal()
+        settled(service, table)  # the service knows the table
+        applied_elsewhere(dsn, self.without_table("R01"))
+        assert codes(service.post([table.open()])) == ["LGR-0602"]
+
+    def test_of_a_table_that_goes_and_a_round_that_opens_one_is_first(self, dsn: str) -> None:
+        """Two processes, over and over: never is a round open at a table that the configuration in force has not."""
+        services = [house(dsn), house(dsn)]
+        seen = set()
+        for n in range(20):
+            table, said = Terminal(), list[str]()
+            opening = threading.Thread(target=lambda: said.extend(codes(services[0].post([table.open()]))))  # noqa: B023
+            opening.start()
+            time.sleep(random.Random(n).uniform(0, 0.004))
+            removed = applies(services[1], self.without_table("R01"))
+            opening.join(10)
+            assert said == (["LGR-0602"] if removed else ["accepted"])
+            seen.add(removed)
+            if not removed:
+                accepted(services[0].post([table.close(), table.outcome("0")]))
+            services[1].apply_property(DEMO)
+        assert seen == {True, False}
+        for each in services:
+            each.close()
