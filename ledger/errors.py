@@ -130,6 +130,7 @@ CODES: dict[str, Code] = {
     "LGR-0607": Code("The bet would exceed the table's exposure limit", 422),
     "LGR-0608": Code("The bet would exceed the table's differential", 422),
     "LGR-0609": Code("A table with an open round cannot be given up", 409, retryable=True),
+    "LGR-0610": Code("The property does not know this person so", 422),
     # 07: the command line
     "LGR-0701": Code("No round or bet has this id", 404),
     "LGR-0702": Code("More than one has an id that begins so", 409),

@@ -160,6 +160,20 @@ class Houses:
             )
         return house
 
+    def verify_works(self, table: str, person: str, role: str) -> None:
+        """Raises Refusal LGR-0610 unless the property that has the table knows the person in this role."""
+        config = self.table(table).property
+        roles = next((each.roles for each in config.people if each.id == person), None)
+        if roles is None or role not in roles:
+            known = "nobody of this reference" if roles is None else f"{person} as {', '.join(roles)} and not as {role}"
+            raise Refusal(
+                "LGR-0610",
+                f"property {config.id} knows {known}",
+                field="data.person",
+                value=person,
+                help="declare the person with that role in the property's configuration, or correct the reference",
+            )
+
     def played_under(self, opened: RoundOpened) -> House:
         """The configuration that a round was opened under, whichever is in force now. Raises Refusal LGR-0504."""
         key = (opened.property_hash, opened.table)

@@ -233,6 +233,10 @@ PAGES: dict[str, str] = {
         "round, and its stakes would lie there. The detail names both. Settle the round, or have it returned by a correction, "
         "and apply the file again. Rounds that have ended stay with the property: its people still correct them."
     ),
+    "LGR-0610": (
+        "Who signs on to a table is one of the property's people, with the role in which they sign on. People and their roles "
+        "are declared in the property's configuration. Whoever is signed on can always sign off."
+    ),
     "LGR-0701": (
         "The beginning of an id is enough, but no round or bet of the log has one that begins so. `roundledger rounds "
         "list` shows the rounds."

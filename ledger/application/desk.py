@@ -180,6 +180,8 @@ class Desk:
 
     def _sign_on(self, report: Report, body: SignOn, origin: Origin, group: Group) -> list[RoundEvent]:
         self._verify_table(report, body.table, group)
+        group.rest_on(self._houses.premise)
+        self._houses.verify_works(body.table, body.person, body.role)
         staff = self._memory.staff(body.table)
         staff.sign_on(body.person, body.role, origin)
         return staff.collect_events()
@@ -324,7 +326,7 @@ class Desk:
 
 def rests_on_configuration(report: Report) -> bool:
     """Whether what becomes of a report depends on the configuration in force at the moment of its append."""
-    return isinstance(report.body, OpenRound) or rights.takes_role(report)
+    return isinstance(report.body, OpenRound | SignOn) or rights.takes_role(report)
 
 
 def _origin(report: Report, tolerance: timedelta | None) -> Origin:
