@@ -87,12 +87,18 @@ READS: Mapping[str, tuple[Who, ...]] = {
     "/asyncapi.json": EVERYBODY,
     "/metrics": ("auditor", "admin"),
 }
-"""Beginning of a path → who may read it. What is not listed, auditors and admins may."""
-_UNLISTED: tuple[Who, ...] = ("auditor", "admin")
+"""Beginning of a path → who may read it."""
+UNLISTED: tuple[Who, ...] = ("auditor", "admin")
+"""Who may read what is not listed."""
 _OF_ONE = ("/v1/rounds/", "/v1/terminals/")
 """What belongs to one property: it takes the role there (`verify_reads_round`, `verify_reads_terminal`)."""
 _OF_NONE = ("/v1/time", "/time", "/openapi.json", "/asyncapi.json")
 """What belongs to none: a role anywhere will do. All else is told of all properties together, and takes the role in each."""
+
+
+def goes_by(path: str) -> Literal["one", "any", "all"]:
+    """Of how many properties whoever reads what is at `path` needs the role: of the one it belongs to, of any one, of all."""
+    return "one" if path.startswith(_OF_ONE) else "any" if path.startswith(_OF_NONE) else "all"
 
 
 def verify_source(report: Report) -> None:
@@ -155,12 +161,12 @@ def takes_role(report: Report) -> bool:
 
 def verify_read(caller: Caller, path: str, properties: Iterable[Property]) -> None:
     """Whether a caller may read what is at `path`. Raises Refusal LGR-0804."""
-    may = next((who for start, who in READS.items() if path.startswith(start)), _UNLISTED)
+    may = next((who for start, who in READS.items() if path.startswith(start)), UNLISTED)
     if caller.terminal is not None and "terminal" in may:
         return
     if caller.person is not None:
         has_role = [not roles_of(caller.person, (house,)).isdisjoint(may) for house in properties]
-        if any(has_role) and (all(has_role) or path.startswith(_OF_ONE + _OF_NONE)):
+        if any(has_role) and (all(has_role) or goes_by(path) != "all"):
             return
     raise _not_allowed("this is not for who asks", caller.person or caller.terminal, _takes(may))
 
