@@ -91,7 +91,7 @@ class Houses:
     def apply(self, config: Property) -> bool:
         """Logs the configuration; False where it is the one in force.
 
-        Raises Refusal LGR-0604 for another property's table, and LGR-0609 where a table would be given up that has a round open.
+        Raises Refusal LGR-0604 for another property's table, and LGR-0611 where a table would be given up that has a round open.
         Openings name the configuration as their premise, so none comes in between.
         """
         property_.verify(config)
@@ -282,7 +282,7 @@ def _in_play(rounds: Mapping[str, UUID]) -> Refusal:
     [first, *others] = rounds
     more = f", and {', '.join(others)} too" if others else ""
     return Refusal(
-        "LGR-0609",
+        "LGR-0611",
         f"table {first} has round {rounds[first]} open{more}",
         field="tables",
         value=first,

@@ -272,7 +272,7 @@ class Rounds(Application[UUID]):
     def apply_property(self, config: Property) -> bool:
         """Logs the configuration and plays by it from now on; False where it is the one already in force.
 
-        Raises Refusal LGR-0604 for a table that another property has, LGR-0609 where one that has a round open would be given up.
+        Raises Refusal LGR-0604 for a table that another property has, LGR-0611 where one that has a round open would be given up.
         """
         with self._lock, as_it_said():
             return self._houses.apply(config)

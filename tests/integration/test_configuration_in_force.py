@@ -197,7 +197,7 @@ def applies(rounds: Rounds, config: Property) -> bool:
     try:
         rounds.apply_property(config)
     except Refusal as refusal:
-        if refusal.code != "LGR-0609":
+        if refusal.code != "LGR-0611":
             raise
         return False
     return True
@@ -228,7 +228,7 @@ class TestTablesThatGo:
         for process in (service, Rounds(dsn)):
             with pytest.raises(Refusal) as refused:
                 process.apply_property(config)
-            assert (refused.value.code, refused.value.value) == ("LGR-0609", "C01")
+            assert (refused.value.code, refused.value.value) == ("LGR-0611", "C01")
             assert str(table.round) in refused.value.detail
         process.close()
         assert service.properties() == [DEMO]
