@@ -17,10 +17,11 @@ from typing import Any
 import msgspec
 import psycopg
 
-from ledger import events, rights
+from ledger import events, reports, rights
+from ledger.api import codes
 from ledger.errors import CODES
 from ledger.pages import page
-from ledger.reports import TYPES
+from ledger.reports import TYPES, Data
 from ledger.store import migrate
 from ledger.store.embedded import EmbeddedPostgres
 from tests.docs import door_examples
@@ -66,7 +67,7 @@ GROUPS = {
 
 def events_page() -> str:
     """Every event of the log with its fields."""
-    said = _docstrings()
+    said = fields_told(*sorted(Path(inspect.getfile(events)).parent.glob("*.py")))
     told: set[type[msgspec.Struct]] = set()
     parts = [
         "# Events\n",
@@ -104,11 +105,10 @@ def _fields(model: type[Any], said: dict[str, dict[str, str]], without: type[Any
     yield "\n".join(lines if len(lines) > 2 else ["No fields of its own."]) + "\n"
 
 
-def _docstrings() -> dict[str, dict[str, str]]:
+def fields_told(*sources: Path) -> dict[str, dict[str, str]]:
     """Class → field → the string below it."""
     found: dict[str, dict[str, str]] = {}
-    sources = Path(inspect.getfile(events)).parent.glob("*.py")
-    for node in [node for source in sorted(sources) for node in ast.parse(source.read_text("utf-8")).body]:
+    for node in [node for source in sources for node in ast.parse(source.read_text("utf-8")).body]:
         if isinstance(node, ast.ClassDef):
             found[node.name] = {
                 field.target.id: below.value.value
@@ -138,20 +138,100 @@ def refusals_page() -> str:
     return _page(parts)
 
 
-def rights_page() -> str:
-    """Who may report and who may read what."""
-    who = rights.EVERYBODY
-    parts = ["# Who may do what\n", _HEAD, RIGHTS, "## What is reported\n"]
-    names = {model: topic for topic, model in TYPES.items()}
-    parts += _matrix("event", who, ((f"`{names[model]}`", may) for model, may in rights.ACTS.items()))
-    parts += ["## What is read\n", READS]
-    parts += _matrix("path begins with", who, ((f"`{path}`", may) for path, may in rights.READS.items()))
+def posted_page() -> str:
+    """Every event that is posted, with the fields of its data."""
+    said = fields_told(Path(inspect.getfile(reports)))
+    examples = json.loads(EXAMPLES.read_text("utf-8"))["events"]
+    parts = ["# What is posted\n", _HEAD, POSTED, *_listed(codes.ANY_EVENT), "| type | says |\n|---|---|"]
+    for topic, model in TYPES.items():
+        parts[-1] += f"\n| [`{topic.split('.')[1]}`](#{topic.split('.')[1].lower()}) | {_first(model)} |"
+    parts[-1] += "\n"
+    for topic, model in TYPES.items():
+        parts += [f"## {topic.split('.')[1]}\n", f"{inspect.getdoc(model)}\n"]
+        parts += [f"Type: `{topic}`. Posted by {_posters(rights.ACTS[model])}.\n"]
+        parts += [_data(model, said[model.__name__]) + "\n"]
+        parts += ["It can be refused, beside what any event can be refused with:\n", *_listed(codes.BY_REPORT[model])]
+        parts += [f"```json\n{json.dumps(examples[model.__name__], indent=2, ensure_ascii=False)}\n```\n"]
     return _page(parts)
 
 
-def _matrix(what: str, who: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str]:
-    lines = [f"| {what} | {' | '.join(who)} |", "|---" * (len(who) + 1) + "|"]
-    lines += [f"| {name} | {' | '.join('yes' if each in may else '' for each in who)} |" for name, may in rows]
+def _first(model: type[Any]) -> str:
+    """The first sentence of what a report says."""
+    return str(inspect.getdoc(model)).split("\n")[0].split(". ")[0].rstrip(".") + "."
+
+
+def _posters(who: Sequence[str]) -> str:
+    names = ["a terminal of the table" if each == "terminal" else f"a person with the role `{each}`" for each in who]
+    return " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+
+
+def _listed(some: Iterable[str]) -> Iterator[str]:
+    yield "\n".join(f"- [`{code}`](refusals.md#{code.lower()}) {CODES[code].title}" for code in sorted(some)) + "\n"
+
+
+def _data(model: type[Any], said: dict[str, str]) -> str:
+    """The table of the fields of a report's data."""
+    lines = ["| field of `data` | is | has to be there | meaning |", "|---|---|---|---|"]
+    properties = msgspec.json.schema(model)["$defs"][model.__name__]["properties"]
+    for field in msgspec.structs.fields(model):
+        schema = next(iter(properties[field.name].get("anyOf", [properties[field.name]])))
+        needed = "yes" if field.required else "no"
+        lines.append(
+            f"| `{field.name}` | {_type(schema, 'currency' in properties)} | {needed} | {' '.join(said[field.name].split())} |"
+        )
+    return "\n".join(lines) if len(lines) > 2 else "No fields: `data` is `{}`, or left out."
+
+
+def _type(schema: dict[str, Any], with_currency: bool) -> str:
+    """A field's type and unit, in words."""
+    if "enum" in schema:
+        return " or ".join(f"`{value}`" for value in schema["enum"])
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    if schema["type"] == "array":
+        return f"list of up to {schema['maxItems']} {_type(schema['items'], with_currency)}s"
+    if schema["type"] == "integer":
+        return f"whole number, {schema['minimum']} to {schema['maximum']}"
+    if schema.get("format") == "uuid":
+        return "UUID"
+    said = str(schema.get("description", ""))
+    if said.startswith("Minor units"):
+        return f"text of digits, 1 to 10^15 minor units of {'`currency`' if with_currency else 'the currency of the round'}"
+    if said.startswith("ISO 4217"):
+        return "text, code of ISO 4217"
+    if said.startswith("An opaque reference"):
+        return "reference"
+    if said.startswith("One line"):
+        return f"text of one line, up to {schema['maxLength']} characters"
+    shown = ", ".join(f"`{example}`" for example in schema["examples"])
+    return f"text such as {shown}, up to {schema['maxLength']} characters"
+
+
+def rights_page() -> str:
+    """Who may report and who may read what."""
+    parts = ["# Who may do what\n", _HEAD, RIGHTS, "## What is reported\n"]
+    names = {model: topic for topic, model in TYPES.items()}
+    parts += _matrix("event", ((f"`{names[model]}`", may, _by(model)) for model, may in rights.ACTS.items()))
+    parts += ["## What is read\n", READS]
+    reads = (*rights.READS.items(), ("any other", rights.UNLISTED))
+    parts += _matrix(
+        "path begins with",
+        ((f"`{path}`" if path[0] == "/" else path, may, _GOES_BY[rights.goes_by(path)]) for path, may in reads),
+    )
+    return _page(parts)
+
+
+def _by(model: type[Data]) -> str:
+    return "that has the table now" if "table" in model.__struct_fields__ else "of the round"
+
+
+_GOES_BY = {"one": "that it belongs to", "any": "any", "all": "each of the ledger"}
+
+
+def _matrix(what: str, rows: Iterable[tuple[str, Sequence[str], str]]) -> Iterator[str]:
+    who = rights.EVERYBODY
+    lines = [f"| {what} | {' | '.join(who)} | property |", "|---" * (len(who) + 2) + "|"]
+    lines += [f"| {name} | {' | '.join('yes' if each in may else '' for each in who)} | {by} |" for name, may, by in rows]
     yield "\n".join(lines) + "\n"
 
 
@@ -191,7 +271,32 @@ What the log holds, event by event. The payload is flat JSON; in SQL it is the c
 [tables](tables.md)). Amounts are text of whole minor units of the event's currency: `"10000"` is MOP 100.00. Exact figures, odds
 and edges are fractions as text, such as `35` or `1/3`. A field marked *optional* is left out where it says nothing.
 
-What a terminal posts is less than what is stored: see [how to post a round](../how-to/post-a-round.md).
+What a terminal posts is less than what is stored: see [what is posted](posted.md).
+"""
+
+POSTED = """\
+What a terminal, or a person at a desk, tells the ledger: `POST /v1/events`, one event or an array of up to 1000, as CloudEvents
+1.0 in JSON. [Post a round](../how-to/post-a-round.md) does it step by step, [who may do what](rights.md) has the rights as a
+matrix, [events](events.md) what the log then holds. The examples were posted to a real door, and accepted.
+
+| attribute | is | has to be there | meaning |
+|---|---|---|---|
+| `specversion` | `1.0` | yes | The version of CloudEvents. |
+| `id` | UUID | yes | The event's own, made when it happened and kept for every retry. |
+| `source` | `/terminals/` or `/people/`, and an id | yes | The terminal, or the person, that reports. |
+| `type` | text | yes | What happened: one of the types below. |
+| `subject` | UUID, or a table's reference | yes | The round, whose id the terminal makes; of staff the table. |
+| `time` | time of RFC 3339 with its offset | yes | When it happened, by the terminal's clock. |
+| `sequence` | digits as text | no | The terminal's number of the event, from 1. |
+| `epoch` | digits as text | no | The terminal's count of its restarts; its numbers begin anew with each. |
+| `datacontenttype` | `application/json` | no | The media type of `data`. |
+| `data` | object | yes, where it has fields | What is said, by the type. |
+
+Other attributes of CloudEvents may be there and count for nothing. Unknown fields of `data` are refused. A *reference* is 1 to 64
+ASCII letters, digits and `. _ : -`, beginning with a letter or digit; it is never a person's name. A field that may be left out
+may also be `null`.
+
+Any event can be refused with:
 """
 
 REFUSALS = """\
@@ -201,19 +306,29 @@ and `GET /problems/CODE` print the same text. *Worth sending again* means that t
 """
 
 RIGHTS = """\
-A terminal acts for its own table, by its signature; a person in a role, by token, at the tables of the property that gives the
-role. Both may be in one request: what a person does at a terminal bears the terminal's signature and the person's token. See
-[secure the door](../how-to/secure-the-door.md).
+A terminal acts for its own table, by its signature; a person in a role, by token, in the property that gives the role. Both may
+be in one request: what a person does at a terminal bears the terminal's signature and the person's token. See [secure the
+door](../how-to/secure-the-door.md).
 
-Who is not let in gets `LGR-0801` (a person has to prove who they are), `LGR-0802` or `LGR-0803` (the token or signature does not
-hold) or `LGR-0804` (they may not do this); nothing is stored and no event id is used up. Beyond this matrix a correction takes
-two persons: nobody approves what is their own. A dealer signs on and off nobody but themselves. Admins apply the configuration
-and issue keys and tokens on the command line.
+The last column says which property's configuration in force gives the roles and names the terminals. A round belongs to the
+property under which it was opened, for as long as the log lives, whoever has its table by now. Where that property has the
+table no more, a terminal that was the table's when the round was opened still posts what it kept while it was offline. How soon
+a change counts is on the page [secure the door](../how-to/secure-the-door.md#how-soon-it-counts).
+
+Who is not let in gets `LGR-0801` (a person has to prove who they are), `LGR-0802` or `LGR-0803` (the token or signature does
+not hold) or `LGR-0804` (they may not do this); nothing is stored and no event id is used up. Beyond this matrix a correction
+takes two persons: nobody approves what is their own. A dealer signs on and off nobody but themselves. Nobody is signed on whom
+the property does not know in that role (`LGR-0610`). The configuration is applied, and keys and tokens are issued, on the
+command line of whoever can open the database.
+
+On a machine of one's own, without `--require-auth`, a terminal needs no signature and is believed to be the one that it names,
+at any table; what takes a person takes their token all the same.
 """
 
 READS = """\
-A terminal reads the rounds of its own table, and what was received of itself. What is not listed, auditors and admins may read;
-`/healthz`, `/readyz` and `/problems/` everybody. On a machine of one's own, without `--require-auth`, everybody reads everything.
+A terminal reads the rounds of its own table, and what was received of itself. A person reads the rounds of the properties in
+which they have a role. What is told of all properties of the ledger together takes the role in each of them. `/healthz`,
+`/readyz` and `/problems/` everybody reads; on a machine of one's own, without `--require-auth`, everybody reads everything.
 """
 
 TABLES = """\
@@ -307,6 +422,7 @@ def main() -> int:
             (PAGES / "tables.md").write_text(tables_page(server.conninfo()), "utf-8")
             (PAGES / "report-views.md").write_text(report_views_page(server.conninfo()), "utf-8")
             EXAMPLES.write_text(examples(server.conninfo()), "utf-8")
+    (PAGES / "posted.md").write_text(posted_page(), "utf-8")  # which shows the examples
     return 0
 
 
