@@ -10,6 +10,7 @@ import click
 
 from cli.options import DAY, Form, examples, output_options
 from cli.output import Column, Report, Sheet, emit, header
+from cli.reporting import Reports
 from cli.session import database, houses, known_tables, position, reading
 
 COLUMNS = (
@@ -42,7 +43,7 @@ OUTCOMES = (
 )
 
 
-@click.group()
+@click.group(cls=Reports)
 def report() -> None:
     """The reports of the house."""
 

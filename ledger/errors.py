@@ -149,6 +149,9 @@ CODES: dict[str, Code] = {
     "LGR-0720": Code("The terminal's outbox cannot be used", 500),
     "LGR-0721": Code("No room is left for the terminal's outbox", 500, retryable=True),
     "LGR-0722": Code("The terminal's key cannot be read", 500),
+    "LGR-0730": Code("No such report", 404),
+    "LGR-0731": Code("The report cannot be asked for so", 422),
+    "LGR-0732": Code("A package that this form needs is not installed", 500),
     # 08: who may do what
     "LGR-0801": Code("This takes a person who has proved who it is", 401, retryable=True),
     "LGR-0802": Code("No valid token", 401),

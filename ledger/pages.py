@@ -275,6 +275,15 @@ PAGES: dict[str, str] = {
         "A certificate and its private key are two files in PEM form that belong together; the key is not encrypted. The detail "
         "says what is wrong with them."
     ),
+    "LGR-0730": "roundledger report --help lists the reports; over HTTP they are under /v1/reports/.",
+    "LGR-0731": (
+        "A report is of one gaming day, of a month, or from one day to another, and of a part of the house. Which filters it "
+        "takes, its help says; a filter that does not concern it is refused, for it would answer another question."
+    ),
+    "LGR-0732": (
+        "Parquet, plots and tests of fairness need packages that are ten times as large as all the rest, so they are an extra: "
+        "pip install roundledger[analysis]"
+    ),
     "LGR-0801": (
         "Some reports are decisions of a person: a bet declared void, chips that came too late, a hold and its release, a "
         "correction and its approval. They count only with proof of who decided, and a name that somebody typed is none: the "

@@ -134,6 +134,7 @@ SELECT
     r.gaming_day,
     r.shift,
     r.regulation,
+    r.regulation_hash,
     b.player,
     b.seat,
     b.spot,
@@ -179,6 +180,7 @@ COMMENT ON COLUMN report.bets.game IS 'The game.';
 COMMENT ON COLUMN report.bets.gaming_day IS 'The house''s book day in which the round opened.';
 COMMENT ON COLUMN report.bets.shift IS 'The shift, where the terminal named it.';
 COMMENT ON COLUMN report.bets.regulation IS 'Number of the order under which it is settled.';
+COMMENT ON COLUMN report.bets.regulation_hash IS 'SHA-256 of the regulation''s canonical content, which is in the log.';
 COMMENT ON COLUMN report.bets.player IS 'Reference of the player, as last corrected.';
 COMMENT ON COLUMN report.bets.seat IS 'Number of the player''s place, where the terminal gave one.';
 COMMENT ON COLUMN report.bets.spot IS 'Bet notation in canonical form, as last changed, moved by a throw, or corrected.';
