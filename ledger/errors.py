@@ -120,6 +120,7 @@ CODES: dict[str, Code] = {
     "LGR-0521": Code("Another process writes this table", 409, retryable=True),
     "LGR-0522": Code("The log does not hold what this cursor has read", 410),
     "LGR-0523": Code("A projection stands still", 503, retryable=True),
+    "LGR-0524": Code("The database cannot take this event", 422),
     # 06: the property's configuration
     "LGR-0601": Code("No property is configured", 409),
     "LGR-0602": Code("Unknown table", 422),

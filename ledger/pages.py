@@ -206,6 +206,10 @@ PAGES: dict[str, str] = {
         "after. Posts are taken as ever. The log names the event and the reason; install the release that can fold it, or repair "
         "the table, and start the service again: each start tries once more."
     ),
+    "LGR-0524": (
+        "The event was allowed, but what it comes to does not fit into the database or breaks a constraint there. It is refused "
+        "for good, so that the events after it go on; the log names it. Once the reason is mended, send it as a new event."
+    ),
     "LGR-0519": "The server named in the settings is somebody else's to start and stop.",
     "LGR-0520": (
         "Per currency all balances sum to zero; these do not, so a table was changed by hand. `roundledger replay` names "
