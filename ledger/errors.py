@@ -77,6 +77,7 @@ CODES: dict[str, Code] = {
     "LGR-0247": Code("No article was breached", 422),
     "LGR-0248": Code("No such correction in this round", 404, retryable=True),
     "LGR-0249": Code("Another person has to decide this", 409),
+    "LGR-0250": Code("What the correction was proposed on has changed", 409),
     # 03: retries and terminals
     "LGR-0301": Code("This event id was used for another body", 422),
     "LGR-0302": Code("The same event is being recorded at this moment", 409, retryable=True),

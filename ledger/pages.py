@@ -130,6 +130,11 @@ PAGES: dict[str, str] = {
         "round. If the proposal is still on its way, send this again after it."
     ),
     "LGR-0249": "Whoever asks for a correction does not approve it, and where two approvals are needed they are of two persons.",
+    "LGR-0250": (
+        "A correction is approved on what it was proposed on. Since then another correction or the table itself has changed the "
+        "bet, or what decides it, so that the approval would move something else than its author saw. It can be declined, and "
+        "what is still to be put right is proposed anew."
+    ),
     "LGR-0301": (
         "An event id stands for one event for as long as the log lives. The same id came with other content: nothing "
         "was stored. A new event needs a new id; a retry repeats the first body."

@@ -5,7 +5,7 @@ from __future__ import annotations
 EVENT = (
     *("LGR-0103", "LGR-0104", "LGR-0105", "LGR-0106", "LGR-0107", "LGR-0108"),
     *("LGR-0201", "LGR-0202", "LGR-0203", "LGR-0204", "LGR-0205", "LGR-0206", "LGR-0208"),
-    *(f"LGR-02{n}" for n in (*range(10, 28), *range(40, 50))),
+    *(f"LGR-02{n}" for n in (*range(10, 28), *range(40, 51))),
     *("LGR-0301", "LGR-0303", "LGR-0304"),
     *("LGR-0401", "LGR-0403", "LGR-0404", "LGR-0405", "LGR-0406", "LGR-0408", "LGR-0409", "LGR-0412"),
     *("LGR-0503", "LGR-0504", "LGR-0521", "LGR-0524"),

@@ -130,6 +130,8 @@ class Correction(msgspec.Struct):
     """A correction that somebody asked for, and how far it has come."""
 
     proposed: CorrectionProposed
+    basis: tuple[object, ...]
+    """What it was proposed on (`RoundState.basis_of`)."""
     approved_by: tuple[str, ...] = ()
     status: Literal["proposed", "made", "declined"] = "proposed"
 

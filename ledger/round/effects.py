@@ -1,6 +1,7 @@
 """What a correction does, kind by kind: the events that its last approval brings about, or the reason why it cannot be.
 
-The same judgement is made when a correction is proposed and again when it is approved, each time on the round as it is then.
+The same judgement is made when a correction is proposed and again when it is approved, each time on the round as it is then; and
+what it was proposed on must not have changed in between (`RoundState.basis_of`).
 """
 
 from __future__ import annotations

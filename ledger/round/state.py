@@ -192,6 +192,24 @@ class RoundState:
         """The holds that have not been released."""
         return [hold for hold in self.holds.values() if hold.finding is None]
 
+    def basis_of(self, proposed: CorrectionProposed) -> tuple[object, ...]:
+        """What the figures of a correction come from; another value once something of it has changed.
+
+        Of one bet: how it lies, what decided it, and the mispays put right on it. Of the whole round: which bets are decided, and
+        every correction. The throws of a round that goes on change nothing as long as they do not decide the bet.
+        """
+        if proposed.kind == "ex_gratia":  # it says itself all that it comes to
+            return ()
+        made = [each.proposed for each in self.corrections.values() if each.status == "made"]
+        if proposed.bet is None:
+            decided = sum(bet.decided is not None for bet in self.bets.values())
+            return (self.status.ended, decided, sum(each.kind != "ex_gratia" for each in made))
+        bet = self.bets.get(proposed.bet) or self.gone.get(proposed.bet)
+        if bet is None:
+            return ()
+        upon = sum(each.kind == "outcome" or (each.kind == "mispay" and each.bet == bet.id) for each in made)
+        return (bet.player, bet.placed_on, bet.last_stake, bet.decided, bet.left, upon)
+
     # The fold of each event.
 
     def _fold_placed(self, body: BetPlaced) -> None:
@@ -341,7 +359,7 @@ class RoundState:
         self.holds[body.hold].finding = body.finding
 
     def _fold_proposed(self, body: CorrectionProposed) -> None:
-        self.corrections[body.correction] = Correction(body)
+        self.corrections[body.correction] = Correction(body, self.basis_of(body))
 
     def _fold_approved(self, body: CorrectionApproved) -> None:
         correction = self.corrections[body.correction]

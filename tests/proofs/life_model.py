@@ -172,6 +172,8 @@ class Coup:
         self.released: set[Id] = set()
         self.asked: dict[Id, tuple[str, dict[str, Any], str, list[str], list[str]]] = {}
         """Kind, what is asked, author, approved by, how it was decided."""
+        self.seen: dict[Id, object] = {}
+        """What the author of each saw."""
         self.adjusted: Counter[str] = Counter()
         self.heir: Coup | None = None
 
@@ -349,7 +351,26 @@ class Coup:
         no, _ = self._plan(kind, asked)
         if not no:
             self.asked[id] = (kind, asked, author, [], [])
+            self.seen[id] = self._seen(kind, asked)
         return no
+
+    def _seen(self, kind: str, asked: dict[str, Any]) -> object:
+        """What a correction's figures come from."""
+        made = [(was, of.get("bet")) for was, of, _, _, decided in self.asked.values() if "made" in decided]
+        if kind == "ex_gratia":
+            return None
+        if kind in ("outcome", "return"):
+            held = sum(not bet.left and bet.now[0] != "open" for bet in self.bets.values())
+            return self.ended, held, len([was for was, _ in made if was != "ex_gratia"])
+        bet = self.bets[asked["bet"]]
+        decided = None if bet.now[0] == "open" else bet.now
+        return (
+            bet.player,
+            bet.lay,
+            decided,
+            bet.left,
+            sum(was == "outcome" or (was, of) == ("mispay", bet.id) for was, of in made),
+        )
 
     def approve(self, id: Id, by: str) -> Reasons:
         if id not in self.asked:
@@ -359,6 +380,8 @@ class Coup:
         if no:
             return no
         no, after = self._plan(kind, asked)
+        if self._seen(kind, asked) != self.seen[id]:
+            no.add("LGR-0250")
         if no:
             return no
         approved.append(by)
