@@ -188,7 +188,10 @@ class Desk:
     # What is about a round.
 
     def _place(self, round_: Round, rules: Regulation, body: PlaceBet, origin: Origin, group: Group) -> Round | None:
-        heir = self._heir(round_) if round_.status is Status.CARRIED else None
+        heir = None
+        if round_.status is Status.CARRIED:
+            heir = self._heir(round_)
+            heir.verify_late_carry(body.spot)
         round_.place_bet(
             rules,
             origin.cause,

@@ -82,6 +82,19 @@ class Interruptions(Throwing):
         begun.take_over(regulation, origin, carried, from_round=self.id, locked=True, article=clause.article)
         return begun
 
+    def verify_late_carry(self, spot: str) -> None:
+        """Raises where this round, which has the bets of a void one by now, has given them back: one that comes after them goes
+        back as well, as a late bet of this round itself does. It would be locked here, with nothing left to decide it.
+        """
+        if self.status is Status.RETURNED:
+            raise Refusal(
+                "LGR-0223",
+                f"round {self.id} had the bets of this one; the house ended it and gave the stakes back",
+                field="spot",
+                value=spot,
+                help="give the chips back to the player: no bet of these rounds stands any more",
+            )
+
     def carry_late(self, regulation: Regulation, origin: Origin, ended: Self, bet: UUID) -> None:
         """Takes over, locked, a bet that reached a void round after its others had been carried here."""
         clause = next(clause for clause in regulation.voids if clause.disposition == "carry")

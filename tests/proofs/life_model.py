@@ -204,12 +204,12 @@ class Coup:
     def place(self, id: Id, player: str, spot: str, stake: int, bells: int | None = None) -> Reasons:
         """`bells`: how often betting had closed when it was placed, of a bet that was kept back."""
         late = bells is not None and bells < len(self.bells)
-        if late and self.status == "returned":
+        if late and self._last().status == "returned":
             return {"LGR-0223"}
         if late and not self.ended and self.bells[bells or 0] != self.throws:
             return {"LGR-0211"}
         if not late and self.status != "betting":
-            return {"LGR-0210"} | ({"LGR-0223"} if self.status == "returned" else set())
+            return {"LGR-0210"} | ({"LGR-0223"} if self._last().status == "returned" else set())
         if self.game == "craps" and not late and cannot_lie(spot, self.point, self.own(player)):
             return {"LGR-0408"}
         self.bets[id] = bet = Bet(id, player, spot, stake, self.bells[bells or 0] if late else self.throws)
@@ -217,12 +217,14 @@ class Coup:
             self.pass_on([bet], locked=True)
         return set()
 
+    def _last(self) -> Coup:
+        """The round that has the bets of this one by now."""
+        return self if self.status != "carried" or self.heir is None else self.heir._last()
+
     def pass_on(self, bets: Iterable[Bet], *, locked: bool) -> None:
         """Their heir, or the last one of the chain, has them now."""
-        heir = self.heir
-        while heir is not None and heir.status == "carried":
-            heir = heir.heir
-        assert heir is not None
+        assert self.heir is not None
+        heir = self.heir._last()
         for bet in bets:
             bet.left, bet.left_after = "carried", self.throws
             heir.bets[bet.id] = Bet(bet.id, bet.player, bet.now[1], bet.now[2], 0, carried=True, locked=locked)

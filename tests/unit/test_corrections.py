@@ -575,7 +575,7 @@ def test_a_mispay_goes_to_the_player_whom_both_persons_have_seen() -> None:
     table = Table()
     bet = table.bet("straight:17")
     table.settle("17")
-    mispay = {"bet": bet, "direction": "to_player", "amount": "5000"}
+    mispay: dict[str, Any] = {"bet": bet, "direction": "to_player", "amount": "5000"}
     waiting = table.propose("mispay", **mispay)
     table.correct("bet", bet=bet, player="P-9")
     with refused("LGR-0250") as caught:
