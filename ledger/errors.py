@@ -131,6 +131,7 @@ CODES: dict[str, Code] = {
     "LGR-0606": Code("The stake is above the maximum", 422),
     "LGR-0607": Code("The bet would exceed the table's exposure limit", 422),
     "LGR-0608": Code("The bet would exceed the table's differential", 422),
+    "LGR-0609": Code("The table's own stream is a round", 409),
     # 07: the command line
     "LGR-0701": Code("No round or bet has this id", 404),
     "LGR-0702": Code("More than one has an id that begins so", 409),

@@ -233,6 +233,10 @@ PAGES: dict[str, str] = {
         "The table's exposure limit bounds what the house can lose on all open bets of the round, whatever the table shows. With "
         "this bet it could lose more. A bet that does not raise the worst case is taken all the same."
     ),
+    "LGR-0609": (
+        "What concerns a table and no round of it has a stream of its own, whose id is made of the table's. In an older log a "
+        "round can have that very id. The round stays as it is; the table needs another id in the property's configuration."
+    ),
     "LGR-0608": (
         "The table's differential bounds by how much the stakes on one of two opposing spots, such as red and black, may exceed "
         "those on the other."

@@ -10,7 +10,7 @@ EVENT = (
     *("LGR-0401", "LGR-0403", "LGR-0404", "LGR-0405", "LGR-0406", "LGR-0408", "LGR-0409", "LGR-0412"),
     *("LGR-0503", "LGR-0504", "LGR-0521", "LGR-0524"),
     *("LGR-0601", "LGR-0602", "LGR-0603"),
-    *("LGR-0605", "LGR-0606", "LGR-0607", "LGR-0608"),
+    *("LGR-0605", "LGR-0606", "LGR-0607", "LGR-0608", "LGR-0609"),
     *("LGR-0801", "LGR-0804"),
 )
 """Of one event: the answer where it was posted alone, else its item's problem."""

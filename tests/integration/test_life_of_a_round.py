@@ -185,10 +185,10 @@ def test_the_next_round_cannot_open_beside_the_successor(rounds: Rounds, dsn: st
 def test_a_successor_s_id_is_new(rounds: Rounds, dsn: str) -> None:
     old, table = Terminal(), cussec()
     accepted(rounds.post([*old.whole_round([], "0"), table.open(), table.bet("small"), table.close()]))
-    for taken in (old.round, table_stream("C01")):
+    for taken, code in ((old.round, "LGR-0203"), (table_stream("C01"), "LGR-0108")):
         [verdict] = rounds.post([void(table, taken)])
         assert verdict.refusal is not None
-        assert (verdict.refusal.code, verdict.refusal.field) == ("LGR-0203", "data.successor")
+        assert (verdict.refusal.code, verdict.refusal.field) == (code, "data.successor")
     assert codes(rounds.post([void(table, table.round), void(table)])) == ["LGR-0216", "LGR-0216"]
     assert rounds.round(table.round).status is Status.CLOSED
     accepted(rounds.post([void(table, uuid4())]))
@@ -380,7 +380,7 @@ class TestPeople:
         table = Terminal()
         assert codes(rounds.post([table.bet("red", round=table_stream("R01"))])) == ["LGR-0202"]
         table.round = table_stream("R02")
-        assert codes(rounds.post([table.report(table.open().body, round=table_stream("R02"))])) == ["LGR-0203"]
+        assert codes(rounds.post([table.report(table.open().body, round=table_stream("R02"))])) == ["LGR-0108"]
 
 
 def corrected(rounds: Rounds, table: Terminal, kind: str, **asked: Any) -> None:
