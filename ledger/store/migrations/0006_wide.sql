@@ -58,3 +58,20 @@ BEGIN
     RETURN positions;
 END
 $$;
+
+-- A carried bet that a correction had lowered took its stake once more from the round that it was carried to, which then showed less
+-- than none. Where there is such a bet, what the projection has is folded anew.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM projection.bets WHERE placed_in <> round AND corrections > 0) THEN
+        TRUNCATE projection.rounds, projection.movements, projection.balances, projection.bets, projection.results,
+            projection.holds, projection.corrections, projection.voids, projection.late_bets, projection.table_staff;
+        DELETE FROM projection.positions WHERE name = 'ledger';
+    END IF;
+END
+$$;
+ALTER TABLE projection.rounds ADD CHECK (least(stakes, carried_in, carried_out, returned, lost, won, pushed) >= 0);
+COMMENT ON COLUMN projection.rounds.stakes IS
+    'Sum of the stakes that were taken: bets placed in this round, as last corrected, and what bets were raised by; never those carried in.';
+COMMENT ON COLUMN projection.rounds.returned IS
+    'Sum of the stakes that went back undecided: withdrawn, lowered, voided, given back by the house, or taken off a carried bet by its correction.';
