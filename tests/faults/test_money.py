@@ -277,5 +277,5 @@ def test_b18_every_table_with_amounts_has_a_currency_beside_them(dsn: str) -> No
     beside = {"rounds", "movements", "balances", "table_reports", "table_edges", "voids", "corrections", "late_bets"}
     assert dict(found) == dict.fromkeys(beside, True) | dict.fromkeys(("bets", "results"), False)
     assert {name for name, column in keys if column == "currency"} == {"balances", "table_reports", "table_edges"}
-    assert {name for name, column in keys if column == "round"} == {"rounds", "bets", "results"}
+    assert {"rounds", "bets", "results"} <= {name for name, column in keys if column == "round"}
     assert of_round == [("NO",)]
