@@ -187,18 +187,21 @@ class Desk:
     # What is about a round.
 
     def _place(self, round_: Round, rules: Regulation, body: PlaceBet, origin: Origin, group: Group) -> Round | None:
+        player, spot, stake, currency = body.player, body.spot, body.stake, body.currency
         heir = None
         if round_.status is Status.CARRIED:
             heir = self._heir(round_)
-            heir.verify_late_carry(body.spot)
+            heir.limits = round_.limits
+            said = round_.verify_bet(rules, origin.cause, origin, player=player, spot=spot, stake=stake, currency=currency)
+            heir.verify_late_carry(rules, player, *said[:2])
         round_.place_bet(
             rules,
             origin.cause,
             origin,
-            player=body.player,
-            spot=body.spot,
-            stake=body.stake,
-            currency=body.currency,
+            player=player,
+            spot=spot,
+            stake=stake,
+            currency=currency,
             seat=body.seat,
             chip=body.chip or "cash",
         )
