@@ -65,7 +65,8 @@ PAGES: dict[str, str] = {
     "LGR-0213": "The bet was withdrawn, declared void, carried on or decided before; nothing more can happen to it here.",
     "LGR-0214": (
         "Some bets stay where they are: those that a void round of cussec handed on, those of craps that have their number, and "
-        "those behind which odds lie. The detail says which; the cite says by what."
+        "those behind which odds lie. The detail says which; the cite says by what. A bet of craps that has its number is "
+        "declared void by two persons, by a correction."
     ),
     "LGR-0215": (
         "While a review is open nothing settles the round. A person releases the hold with its finding; then send the same event "

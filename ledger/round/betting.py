@@ -224,6 +224,10 @@ class Betting(Guards, Limiting):
         """The bet, which may be declared void; raises the reason otherwise."""
         verify_person(origin)
         found = self._verify_movable(regulation, bet)
+        # One person could take from the house, or from the player, what nobody may take back: that is for two.
+        self._verify_no_contract(
+            regulation, found, "declared void by one person", help="propose a correction of kind bet_void, and have it approved"
+        )
         self._verify_odds_stay(regulation, found, instead=None)
         return found
 
@@ -279,18 +283,17 @@ class Betting(Guards, Limiting):
                 raise self._under(hold)
         return found
 
-    def _verify_no_contract(self, regulation: Regulation, bet: Bet, what: str) -> None:
+    def _verify_no_contract(self, regulation: Regulation, bet: Bet, what: str, help: str | None = None) -> None:
         """Craps: a bet with the shooter stays once it has its number; its advantage was before."""
-        spot = regulation.spot_in_play(bet.spot)
-        code = spot.chance.code
-        if (code == "pass" and self.state.point) or (code == "come" and spot.travelled):
-            number = self.state.point or spot.selection
+        number = self.number_of(regulation, bet)
+        if number is not None:
+            spot = regulation.spot_in_play(bet.spot)
             raise Refusal(
                 "LGR-0214",
-                f"{code} has its number, {number}, and may not be {what} until it is decided",
+                f"{spot.chance.code} has its number, {number}, and may not be {what} until it is decided",
                 field="bet",
                 value=str(bet.id),
-                help="its odds may be taken back at any time",
+                help=help or "its odds may be taken back at any time",
                 cite=spot.cite,
             )
 

@@ -245,9 +245,9 @@ class Coup:
         own = [*self.own(bet.player, bet), instead]
         return "pass_odds" in own and (not self.point or "pass" not in own)
 
-    def take_back(self, id: Id, *, void: bool = False) -> Reasons:
+    def take_back(self, id: Id) -> Reasons:
         no = self._movable(id)
-        if not no & {"LGR-0212"} and ((not void and self._bound(self.bets[id])) or self._behind(self.bets[id])):
+        if not no & {"LGR-0212"} and (self._bound(self.bets[id]) or self._behind(self.bets[id])):
             no.add("LGR-0214")
         if not no:
             self.bets[id].left, self.bets[id].left_after = "withdrawn", self.throws
@@ -426,7 +426,7 @@ class Coup:
             return ({"LGR-0240"} if result == "open" and not bet.left else set()), []
         if bet.left or result == "void" or (kind == "late_bet" and result != "open"):
             return {"LGR-0242"}, []
-        if result == "open" and self.status == "betting":
+        if result == "open" and self.status == "betting" and not (kind == "bet_void" and self._bound(bet)):
             return {"LGR-0240"}, []
         if kind == "bet_void":
             after = bet.indeed(None, None, None)
