@@ -8,6 +8,7 @@ from uuid import UUID
 from ledger import money
 from ledger.errors import Refusal
 from ledger.events import BetChanged, BetPlaced, BetVoided, BetWithdrawn
+from ledger.events.body import numbering
 from ledger.round.bets import Bet, Window
 from ledger.round.guards import Guards
 from ledger.round.limiting import Limiting
@@ -115,7 +116,7 @@ class Betting(Guards, Limiting):
             again is None
             or origin.sequence is None
             or again.sequence is None
-            or (again.terminal, again.epoch) != (origin.terminal, origin.epoch)
+            or numbering(again.terminal, again.epoch) != numbering(origin.terminal, origin.epoch)
             or origin.sequence > again.sequence
         ):
             return None

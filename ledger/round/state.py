@@ -41,6 +41,7 @@ from ledger.events import (
     Standing,
     ThrowRecorded,
 )
+from ledger.events.body import numbering
 from ledger.limits import Book, Limits
 from ledger.round.bets import Bet, Change, Correction, Hold, Window
 from ledger.rules import COME_OUT, State
@@ -177,8 +178,9 @@ class RoundState:
         """The ended time of betting in which the terminal numbered a report so; None where it was none of them."""
         if sequence is None:
             return None
+        own = numbering(terminal, epoch)
         for window in self.windows:
-            if (window.terminal, window.epoch) == (terminal, epoch) and window.closed is not None and sequence < window.closed:
+            if (window.terminal, window.epoch) == own and window.closed is not None and sequence < window.closed:
                 return window if window.opened is None or sequence > window.opened else None
         return None
 
@@ -267,8 +269,9 @@ class RoundState:
         self.status = Status.CLOSED
         self.thrown = False
         again = self.reopened
-        opened = None if again is None or (again.terminal, again.epoch) != (body.terminal, body.epoch) else again.sequence
-        self.windows.append(Window(body.terminal, body.epoch, opened, body.sequence, self.valid_throws))
+        own = numbering(body.terminal, body.epoch)
+        opened = again.sequence if again is not None and numbering(again.terminal, again.epoch) == own else None
+        self.windows.append(Window(*own, opened, body.sequence, self.valid_throws))
 
     def _fold_reopened(self, body: BettingReopened) -> None:
         self.status = Status.BETTING

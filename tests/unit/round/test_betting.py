@@ -59,6 +59,22 @@ def test_b25_only_the_numbers_of_the_terminal_that_closed_betting_prove_that_a_b
     refused("LGR-0210", play.round, lambda: play.bet("red", by=by))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(("closed", "placed"), [(None, 0), (0, None)])
+def test_no_epoch_and_epoch_0_are_one_count(closed: int | None, placed: int | None) -> None:
+    play = Play("53/2010", unverified=True)
+    play.close(4, epoch=closed)
+    play.bet("field", by=origin(3, epoch=placed))
+    play.throw("4-4")
+    play.reopen(6, epoch=placed)
+    play.close(9, epoch=closed)
+    play.bet("field", by=origin(7, epoch=placed))
+    refused("LGR-0211", play.round, lambda: play.bet("field", by=origin(3, epoch=placed)))
+    play.throw("3-3")
+    play.reopen(12, epoch=closed)
+    refused("LGR-0210", play.round, lambda: play.bet("field", by=origin(11, epoch=placed)))
+    play.bet("field", by=origin(13, epoch=placed))
+
+
 def test_53_2010_a_bet_that_reaches_the_table_after_the_throw_waits_for_the_end_of_the_round() -> None:
     """What the throw did to it is for a correction to say, and none is made before the round is settled."""
     play = Play("53/2010", unverified=True)
