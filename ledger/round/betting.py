@@ -58,7 +58,7 @@ class Betting(Guards, Limiting):
                 verify_placing(self.state, placed, self._own(regulation, player, placed))
         amount = money.parse_minor(stake, field="stake")
         if self.limits is not None:
-            if self.status.ended:
+            if late is not None and self.status.ended:
                 self.limits.verify_stake(player, placed, amount, self._had(regulation, player, placed, late))
             else:
                 self._book_of(regulation).verify(player, placed, amount, late=late is not None)
