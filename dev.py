@@ -37,6 +37,8 @@ TOOLS = "requirements-build.txt"
 LOCKS = {"runtime": "requirements.txt", "dev": "requirements-dev.txt"}
 """What each level of the environment is installed from; `dev` has the pins of `runtime`, and more."""
 
+HELP = ("-h", "--help", "help")
+
 CHORES = {"prove": ("tests.proofs", "prove_"), "bench": ("tests.benchmarks", "bench_")}
 """Package and file prefix of each kind; a module has a docstring, whose first line is listed, and `main(argv) -> int`."""
 
@@ -261,7 +263,7 @@ def bench(arguments: list[str]) -> int:
 def chore(kind: str, arguments: list[str]) -> int:
     package, prefix = CHORES[kind]
     there = {path.stem.removeprefix(prefix): path for path in sorted(ROOT.joinpath(*package.split(".")).glob(f"{prefix}*.py"))}
-    if not arguments:
+    if not arguments or arguments[0] in HELP:
         width = max(map(len, there), default=0)
         for name, path in there.items():
             print(f"  {name:<{width}}  {(ast.get_docstring(ast.parse(path.read_text('utf-8'))) or '').partition(chr(10))[0]}")
@@ -300,7 +302,7 @@ def nothing_more(arguments: list[str]) -> None:
 def main(arguments: list[str]) -> int:
     chores = {one.__name__: one for one in (demo, test, lint, check, prove, bench, run, lock)}
     name, *rest = arguments or ["--help"]
-    if name in ("-h", "--help", "help"):
+    if name in HELP:
         print((__doc__ or "").strip())
         return 0
     try:

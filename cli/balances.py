@@ -39,7 +39,8 @@ def balances_report(dsn: str, account: str = "", currency: str | None = None) ->
     """The balances of all accounts, of the one of this name, or of those that begin so (`player/`, `player/P-10*`)."""
     import msgspec
 
-    from ledger.money import minor_digits
+    from cli import assumed
+    from ledger.money import format_plain, minor_digits
     from projections import queries
 
     if currency is not None:
@@ -49,7 +50,7 @@ def balances_report(dsn: str, account: str = "", currency: str | None = None) ->
     with reading(dsn) as conn:
         found = queries.balances(conn, prefix or None, currency)
         at, stopped = position(conn, "ledger")
-        notes = [*queries.applied(conn), *stopped]
+        notes = [*queries.applied(conn), *assumed.notes(conn, decided=False), *stopped]
     rows = [msgspec.structs.asdict(row) for row in found if several or account in ("", row.account)]
     if account and not rows:
         more = f"; {counted(len(found), 'account')} begin so: {account}*" if found and not several else ""
@@ -59,7 +60,8 @@ def balances_report(dsn: str, account: str = "", currency: str | None = None) ->
     for row in rows:
         sums[row["currency"]] = sums.get(row["currency"], 0) + int(row["balance"])
     if not account and any(sums.values()):
-        raise Refusal("LGR-0520", f"the balances do not sum to zero: {sums}", help="roundledger replay finds the difference")
+        out = ", ".join(f"{code} {format_plain(total, code)}" for code, total in sorted(sums.items()) if total)
+        raise Refusal("LGR-0520", f"the balances do not sum to zero: {out}", help="roundledger replay finds the difference")
     return Report(
         title="Balances",
         facts=header(property=houses(dsn), accounts=account or "all", currency=currency, as_of_position=at),

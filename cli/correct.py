@@ -15,7 +15,7 @@ from cli.persons import person_options
 from cli.session import database, position, reading
 
 if TYPE_CHECKING:
-    from cli.persons import Speaker
+    from cli.persons import Part, Speaker
 
 Speaking = Callable[[], AbstractContextManager["Speaker"]]
 
@@ -69,9 +69,9 @@ def correct() -> None:
 @click.argument("kind", type=click.Choice(KINDS))
 @click.option("--reason", required=True, help="The reason's code, for example miskeyed_outcome or dispute_upheld.")
 @click.option("--note", help="The reason in words; no person's name.")
-@click.option("--hold", type=click.UUID, help="The hold whose review led to it.")
+@click.option("--hold", help="The hold whose review led to it.")
 @click.option("--outcome", help="outcome: what the table showed indeed; of craps all throws, with commas between.")
-@click.option("--bet", type=click.UUID, help="bet, bet_void, late_bet, mispay: the bet's id.")
+@click.option("--bet", help="bet, bet_void, late_bet, mispay: the bet's id, or its beginning.")
 @click.option("--player", help="bet: whose it is indeed. ex_gratia: who is paid.")
 @click.option("--spot", help="bet: where it lay indeed. ex_gratia: where the chips lay.")
 @click.option("--stake", help="bet: what was staked indeed. ex_gratia: the chips that lay there. In units, such as 500.00.")
@@ -90,6 +90,9 @@ def propose(round_id: str, kind: str, speaking: Speaking, form: Form, **fields: 
     with speaking() as speaker:
         round_ = speaker.round_of(round_id)
         data = {"kind": kind} | {name: str(value) for name, value in fields.items() if value is not None}
+        for part in ("bet", "hold"):
+            if part in data:
+                data[part] = str(_named(speaker, round_, part, data[part]))
         for name in ("stake", "amount"):
             if name in data:
                 data[name] = str(parse_plain(data[name], speaker.currency(round_), field=name))
@@ -106,10 +109,10 @@ def propose(round_id: str, kind: str, speaking: Speaking, form: Form, **fields: 
     )
 )
 @click.argument("round_id", metavar="ROUND")
-@click.argument("correction", type=click.UUID)
+@click.argument("correction")
 @person_options
 @output_options
-def approve(round_id: str, correction: UUID, speaking: Speaking, form: Form) -> None:
+def approve(round_id: str, correction: str, speaking: Speaking, form: Form) -> None:
     """Approve a correction that another person proposed.
 
     With the last approval needed it is made, on the round as it is then.
@@ -119,20 +122,21 @@ def approve(round_id: str, correction: UUID, speaking: Speaking, form: Form) -> 
 
     with speaking() as speaker:
         round_ = speaker.round_of(round_id)
-        positions = speaker.say(type_of(CorrectionApproved), round_, {"correction": str(correction)}, uuid4())
+        correction = str(_named(speaker, round_, "correction", correction))
+        positions = speaker.say(type_of(CorrectionApproved), round_, {"correction": correction}, uuid4())
     made = len(positions) > 1
-    record = {"correction": str(correction), "round": str(round_), "made": made, "positions": positions}
+    record = {"correction": correction, "round": str(round_), "made": made, "positions": positions}
     if not emit_record(record, form):
         say(f"approved and made: {correction}" if made else f"approved; it takes one more person: {correction}")
 
 
 @correct.command(epilog=examples("roundledger correct decline 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11 --note 'not so'"))
 @click.argument("round_id", metavar="ROUND")
-@click.argument("correction", type=click.UUID)
+@click.argument("correction")
 @click.option("--note", help="Why, in words; no person's name.")
 @person_options
 @output_options
-def decline(round_id: str, correction: UUID, note: str | None, speaking: Speaking, form: Form) -> None:
+def decline(round_id: str, correction: str, note: str | None, speaking: Speaking, form: Form) -> None:
     """Decline a correction, or withdraw your own.
 
     It can never be approved then.
@@ -142,10 +146,18 @@ def decline(round_id: str, correction: UUID, note: str | None, speaking: Speakin
 
     with speaking() as speaker:
         round_ = speaker.round_of(round_id)
-        data = {"correction": str(correction)} | ({} if note is None else {"note": note})
+        correction = str(_named(speaker, round_, "correction", correction))
+        data = {"correction": correction} | ({} if note is None else {"note": note})
         positions = speaker.say(type_of(CorrectionDeclined), round_, data, uuid4())
-    if not emit_record({"correction": str(correction), "round": str(round_), "positions": positions}, form):
+    if not emit_record({"correction": correction, "round": str(round_), "positions": positions}, form):
         say(f"declined: {correction}")
+
+
+def _named(speaker: Speaker, round_: UUID, part: Part, text: str) -> UUID:
+    """What a person named by its id or the beginning of it; a whole id is not looked up."""
+    from cli.ids import among, whole
+
+    return whole(text) or among(text, part, speaker.ids(round_, part))
 
 
 @correct.command("list", epilog=examples("roundledger correct list", "roundledger correct list --round 01939f2a --all --json"))

@@ -17,7 +17,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from cli.output import NOTHING, Amount, Column, Report, Row, Sheet, plain, to_the_second, visible
+from cli.output import NONE, NOTHING, Amount, Column, Report, Row, Sheet, plain, to_the_second, visible
 
 _UNBOUNDED = 100_000
 """Columns of a line when nobody looks at it on a terminal."""
@@ -79,7 +79,7 @@ def _draw_sheet(out: Console, sheet: Sheet) -> None:
     if not sheet.rows:
         if sheet.title:
             _paragraph(out, sheet.title, style="bold")
-        out.print(f"  {NOTHING}")
+        out.print(f"  {NONE if sheet.title else NOTHING}")
         return
     rows = list(map(sheet.for_people, sheet.rows))
     by_currency = not sheet.mixed and any(column.kind in ("amount", "exact") for column in sheet.columns)

@@ -55,7 +55,7 @@ def _words(body: Any, bet: UUID, corrections: Collection[UUID]) -> str | None:
         case events.OutcomeCorrected() if body.correction in corrections:
             return f"the outcome was put right: {body.shown}, not {body.was_shown}"
         case events.BetCorrected() if body.bet == bet:
-            return f"the bet was put right: it is {body.after.result}, not {body.before.result}" + _restaked(body)
+            return _put_right(body)
         case events.PlayerAdjusted() if body.bet == bet:
             towards = "paid to" if body.direction == "to_player" else "taken from"
             paid = f"{body.currency} {plain(body.amount, 'amount', body.currency)}"
@@ -100,11 +100,16 @@ def _void(body: Any, bet: UUID) -> str:
     if body.disposition == "return":
         returned = any(each.bet == bet for each in body.returned)
         return f"the house ended the round: {what}{'; the stake went back' if returned else ''}"
-    return f"launch {body.launch} was void: {what}; the bets stand"
+    return f"launch {body.launch} was void: {what}; the bets stand for the next launch"
 
 
 def _lost(body: Any, bet: UUID) -> str:
     return "; the stake was lost" if any(line.bet == bet for line in body.lost) else ""
+
+
+def _put_right(body: Any) -> str:
+    was, now = body.before.result, body.after.result
+    return f"the bet was put right: it is {now}{' as before' if was == now else f', not {was}'}{_restaked(body)}"
 
 
 def _restaked(body: Any) -> str:

@@ -34,6 +34,20 @@ def find(conn: psycopg.Connection[Any], text: str) -> Found:
     return _one(text, "round or bet", _rounds(conn, text) + _bets(conn, text))
 
 
+def whole(text: str) -> UUID | None:
+    """The id, where the text is a whole one."""
+    try:
+        return UUID(text.strip())
+    except ValueError:
+        return None
+
+
+def among(text: str, kind: str, ids: Collection[UUID]) -> UUID:
+    """The one of these ids that begins with `text`. Raises Refusal LGR-0701 (none) or LGR-0702 (several)."""
+    first, last = _range(text)
+    return _one(text, kind, [Found(id_, None) for id_ in sorted(ids) if first <= id_ <= last], _SHOWN).round
+
+
 def shortened(conn: psycopg.Connection[Any], ids: Collection[UUID]) -> dict[UUID, str]:
     """The beginning of each of these ids that no other round or bet of the log shares, all equally long: enough to type."""
     if not ids:
@@ -105,11 +119,13 @@ def _range(text: str) -> tuple[UUID, UUID]:
     return UUID(hex=digits.ljust(32, "0")), UUID(hex=digits.ljust(32, "f"))
 
 
-def _one(text: str, kind: str, found: list[Found]) -> Found:
+_LISTED = "roundledger rounds list shows rounds"
+_SHOWN = "roundledger rounds show shows what the round has"
+
+
+def _one(text: str, kind: str, found: list[Found], help_: str = _LISTED) -> Found:
     if not found:
-        raise Refusal(
-            "LGR-0701", f"no {kind} has an id that begins so", field="id", value=text, help="roundledger rounds list shows rounds"
-        )
+        raise Refusal("LGR-0701", f"no {kind} has an id that begins so", field="id", value=text, help=help_)
     if len(found) > 1:
         some = ", ".join(str(each.bet or each.round) for each in found[:2])
         raise Refusal(

@@ -39,6 +39,8 @@ _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 NOTHING = "No activity"
 """What a report says instead of being empty."""
+NONE = "none"
+"""What a table among others says instead of being empty."""
 
 Row = Mapping[str, Any]
 

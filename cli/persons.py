@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from uuid import UUID
 
 import click
@@ -32,11 +32,18 @@ _PATIENCE = 30.0
 """Seconds for which the service may think about one event."""
 
 
+Part = Literal["bet", "correction", "hold"]
+"""What a round has that a person may name by its id."""
+
+
 class Speaker(Protocol):
     """A person who has proved to be the one, and what they can do."""
 
     def round_of(self, text: str) -> UUID:
         """The round with this id, or, where there is a database to look it up in, whose id begins so."""
+
+    def ids(self, round_: UUID, what: Part) -> list[UUID]:
+        """The ids of a round's bets, corrections or holds."""
 
     def currency(self, round_: UUID) -> str:
         """The currency of a round, for amounts as people write them."""
@@ -127,6 +134,9 @@ class _OverHttp:
         except ValueError:
             raise Refusal("LGR-0701", "the service knows rounds by their whole id", field="id", value=text) from None
 
+    def ids(self, round_: UUID, what: Part) -> list[UUID]:
+        return [UUID(each[what]) for each in self._asked("GET", f"/v1/rounds/{round_}")[f"{what}s"]]
+
     def currency(self, round_: UUID) -> str:
         return str(self._asked("GET", f"/v1/rounds/{round_}")["currency"])
 
@@ -178,6 +188,12 @@ class _Straight:
         from cli.ids import find_round
 
         return find_round(self._conn, text)
+
+    def ids(self, round_: UUID, what: Part) -> list[UUID]:
+        round_has = self._rounds.round(round_)
+        if what == "bet":
+            return [*round_has.bets, *round_has.gone]
+        return [*(round_has.corrections if what == "correction" else round_has.holds)]
 
     def currency(self, round_: UUID) -> str:
         return self._rounds.round(round_).terms.currency

@@ -73,16 +73,18 @@ def tables_report(dsn: str, day: date | None = None, notes: Sequence[str] = ()) 
     """The table report of one gaming day, or of all; `notes` stand above those of the report itself."""
     import msgspec
 
+    from cli import assumed
     from projections import queries
 
     with reading(dsn) as conn:
         found = queries.table_report(conn, day)
+        resting = assumed.notes(conn, day=day)
         counts = queries.outcomes(conn, day=day)
         _, stopped = position(conn, "tables")
     return Report(
         title="Table report",
         facts=header(property=houses(dsn), period=_period(day), as_of_position=found.position),
-        notes=[*notes, *found.notes, *stopped],
+        notes=[*notes, *found.notes, *resting, *stopped],
         sheets=[
             Sheet(
                 COLUMNS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -10,13 +10,15 @@ from uuid import UUID
 
 import click
 
+from cli import assumed, corrected
 from cli.options import DAY, Form, examples, output_options
 from cli.output import Amount, Column, Report, Row, Sheet, emit, exact, header, plain
 from cli.session import database, known_tables, position, reading
 
 if TYPE_CHECKING:
     from ledger.events import Recorded
-    from projections.views import BetView, RoundView
+    from ledger.rules import Regulation
+    from projections.views import BetView, RoundView, VoidView
 
 ROUNDS = (
     Column("round", "round"),
@@ -81,15 +83,6 @@ EVENTS = (
     Column("cause", "reported as", drawn=False),
     Column("occurred_at", "occurred at", below=1, if_any=True),
     Column("received_at", "received at"),
-)
-THROWS = (
-    Column("throw", "throw", "number"),
-    Column("position", "position", "position"),
-    Column("outcome", "faces"),
-    Column("shown", "shown"),
-    Column("point", "point after it", "number"),
-    Column("void", "void", if_any=True),
-    Column("article", "article", if_any=True),
 )
 VOIDS = (
     Column("position", "position", "position"),
@@ -196,10 +189,11 @@ def list_(table: str | None, status: str | None, day: date | None, before: int |
         at, notes = position(conn, "ledger")
         if table is not None and table not in (known := known_tables(dsn, conn)):
             notes.append(f"no table {table} is known; tables: {', '.join(known) or 'none'}")
+        resting = assumed.notes(conn, day=day, decided=False)
         short = shortened(conn, [row.round for row in found]) if form == "table" else {}
     more = [f"there may be more: --before {found[-1].position}"] if len(found) == limit else []
     facts = header(table=table, status=status, gaming_day=str(day) if day else None, as_of_position=at)
-    notes += sorted({row.applied for row in found if row.applied})
+    notes += [*sorted({row.applied for row in found if row.applied}), *resting]
     sheet = Sheet(
         ROUNDS,
         [msgspec.structs.asdict(row) for row in found],
@@ -222,22 +216,33 @@ def list_(table: str | None, status: str | None, day: date | None, before: int |
 def show(round_id: str, form: Form) -> None:
     """Show one round: its terms, bets, arithmetic and events.
 
-    Every bet is shown with its article and what was reckoned, every event with its position in the log.
+    Every bet is shown with its article and what was reckoned, every event with its position in the log. Of what was corrected,
+    both stories are shown, with who asked for it and who approved it.
     """
+    from contextlib import closing
+
     from cli.ids import find_round, shortened
+    from ledger.application import Rounds
+    from ledger.events import OutcomeCorrected
     from ledger.store import log
     from projections.views import view
 
+    regulation = None
     with database() as dsn, reading(dsn) as conn:
         events = log.stream(conn, find_round(conn, round_id))
         found = view(events)
         assert found is not None
         short = shortened(conn, [bet.bet for bet in found.bets]) if form == "table" else {}
-    emit(round_report(found, events, short), form)
+        if found.throws and any(isinstance(each.body, OutcomeCorrected) for each in events):
+            with closing(Rounds(dsn)) as rounds:
+                regulation = rounds.regulation_of(rounds.round(found.round))
+    emit(round_report(found, events, short, regulation), form)
 
 
-def round_report(found: RoundView, events: Iterable[Recorded], short: Mapping[UUID, str]) -> Report:
-    """One round whole; `short` has what people are shown of each bet's id."""
+def round_report(
+    found: RoundView, events: Sequence[Recorded], short: Mapping[UUID, str], regulation: Regulation | None = None
+) -> Report:
+    """One round whole; `short` has what people are shown of each bet's id, `regulation` reads throws that were corrected."""
     import msgspec
 
     bets = [
@@ -249,6 +254,8 @@ def round_report(found: RoundView, events: Iterable[Recorded], short: Mapping[UU
         }
         for bet in found.bets
     ]
+    outcomes, changed = corrected.outcomes(found, events), corrected.bets(found)
+    both = ", as recorded and as corrected"
     figures = {key: Amount(int(getattr(found, key)), found.currency, key in _IF_ANY) for key in _FIGURES}
     return Report(
         title=f"Round {found.round}",
@@ -268,6 +275,7 @@ def round_report(found: RoundView, events: Iterable[Recorded], short: Mapping[UU
             successor=found.successor,
             outcome=found.outcome,
             shown=found.shown,
+            corrected_from=outcomes[0]["shown"] if outcomes else None,
             void_launches=found.void_launches or None,
             shooter=found.shooter,
             point=found.point or None,
@@ -278,7 +286,10 @@ def round_report(found: RoundView, events: Iterable[Recorded], short: Mapping[UU
             first_position=found.first_position,
             last_position=found.last_position,
         ),
-        notes=[found.applied] if found.applied else [],
+        notes=[
+            *([found.applied] if found.applied else []),
+            *assumed.notes_on(found.regulation, (bet.spot for bet in found.bets)),
+        ],
         sheets=[
             Sheet(
                 BETS,
@@ -291,8 +302,15 @@ def round_report(found: RoundView, events: Iterable[Recorded], short: Mapping[UU
             *(
                 _out_of_the_ordinary(columns, rows, name, title, found.currency, short)
                 for columns, rows, name, title in (
-                    (THROWS, found.throws, "throws", "Throws"),
-                    (VOIDS, found.voids, "voids", "Voids"),
+                    (corrected.OUTCOMES, outcomes, "outcomes", f"Outcome{both}"),
+                    (
+                        corrected.THROWS,
+                        corrected.throws(found, events, regulation),
+                        "throws",
+                        f"Throws{both if outcomes else ''}",
+                    ),
+                    (corrected.BETS, changed, "corrected_bets", f"Bets{both}"),
+                    (VOIDS, [_void(each) for each in found.voids], "voids", "Voids"),
                     (HOLDS, found.holds, "holds", "Holds"),
                     (CORRECTIONS, found.corrections, "corrections", "Corrections"),
                     (LATE_BETS, found.late_bets, "late_bets", "Late bets, given back"),
@@ -311,13 +329,21 @@ def _out_of_the_ordinary(
 
     return Sheet(
         columns,
-        [{**msgspec.structs.asdict(row), "currency": currency} for row in rows],
+        [{**(row if isinstance(row, dict) else msgspec.structs.asdict(row)), "currency": currency} for row in rows],
         name=name,
         title=title,
         mixed=True,
         drawn=bool(rows),
-        for_people=lambda row: {**row, "bet": short.get(row["bet"], row["bet"])} if row.get("bet") else row,
+        for_people=lambda row: {name: short.get(said, said) if isinstance(said, UUID) else said for name, said in row.items()},
     )
+
+
+def _void(void: VoidView) -> dict[str, Any]:
+    """A void, by what it was that had no result: of roulette the launch, for the round goes on."""
+    import msgspec
+
+    said = msgspec.structs.asdict(void)
+    return {**said, "what": "launch"} if (void.what, void.disposition) == ("round", "stand") else said
 
 
 def arithmetic(bet: BetView, currency: str) -> str | None:

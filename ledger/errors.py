@@ -153,7 +153,7 @@ CODES: dict[str, Code] = {
     "LGR-0801": Code("This takes a person who has proved who it is", 401, retryable=True),
     "LGR-0802": Code("No valid token", 401),
     "LGR-0803": Code("No valid signature", 401),
-    "LGR-0804": Code("Not allowed to who asks", 403, retryable=True),
+    "LGR-0804": Code("Whoever asks may not do this", 403, retryable=True),
     "LGR-0805": Code("The key or token cannot be issued or ended", 409),
 }
 """Every code with its meaning."""

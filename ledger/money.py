@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from ledger.errors import Refusal
@@ -65,6 +66,8 @@ def parse_minor(text: Any, *, field: str = "amount") -> MinorUnits:
     Refuses (LGR-0104) all else: numbers that are not strings, signs, spaces, leading zeros, exponents, "1_000", digits that are
     not ASCII.
     """
+    if type(text) is str and (amount := _minor(text)):
+        return amount
     if not isinstance(text, str):
         raise _refused(
             field,
@@ -72,7 +75,7 @@ def parse_minor(text: Any, *, field: str = "amount") -> MinorUnits:
             f"an amount is a string of digits, not {_kind(text)}",
             _EXAMPLE_MINOR,
         )
-    if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST) or text.startswith("0"):
+    if not _is_whole(text):
         raise _refused(
             field,
             text,
@@ -80,6 +83,16 @@ def parse_minor(text: Any, *, field: str = "amount") -> MinorUnits:
             _EXAMPLE_MINOR,
         )
     return _bounded(int(text), field, text)
+
+
+@lru_cache(maxsize=4096)  # every stake is read at the door and by the round, and most are one of a few
+def _minor(text: str) -> MinorUnits:
+    """The amount that `parse_minor` reads from a text; 0 where it refuses."""
+    return int(text) if _is_whole(text) and int(text) <= LARGEST else 0
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _LONGEST and not text.startswith("0")
 
 
 def parse_plain(text: Any, currency: str, *, field: str = "amount", positive: bool = True) -> MinorUnits:

@@ -194,7 +194,10 @@ PAGES: dict[str, str] = {
         "the events again with the same ids: what was stored is answered as replayed."
     ),
     "LGR-0510": "The database was migrated by a newer release of this program. Use that release.",
-    "LGR-0511": "A migration that this database has had differs from the one of that number here. Nothing is done on it.",
+    "LGR-0511": (
+        "The tables of this ledger were made by another program than this: by one between two releases, or by hand. Nothing is "
+        "done on them. Use the program that made them; or begin a new ledger, in another LEDGER_DATA_DIR or database."
+    ),
     "LGR-0512": "The migration was rolled back as a whole; the database is as it was before.",
     "LGR-0513": "Make room on the disk, then start again. What was acknowledged is kept.",
     "LGR-0514": "The data directory cannot be read and written by this user. LEDGER_DATA_DIR names another.",
@@ -291,9 +294,9 @@ PAGES: dict[str, str] = {
         "signed anew."
     ),
     "LGR-0804": (
-        "Who asks is known, and may not do this; the detail names who may. A terminal acts for its own table alone. Nothing was "
-        "stored, and the event's id is not used up: once the property's configuration allows it, the same event may be sent "
-        "again."
+        "The request proves who sent it, and that terminal or person may not do this: the detail says why, the help who may. A "
+        "terminal acts for its own table alone. Nothing was stored, and the event's id is not used up: once the property's "
+        "configuration allows it, the same event may be sent again."
     ),
     "LGR-0805": (
         "A terminal has at most two live keys, so that it can change from one to the other; a key or token that was revoked "

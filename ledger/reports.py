@@ -84,38 +84,53 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class OpenRound(Said, frozen=True, kw_only=True):
-    """The table begins a round; its id is the report's `round`. Who works at the table is known by who signed on to it."""
+    """The table begins a round, whose id is the `subject`. Who works at the table is known by who signed on to it."""
 
     table: Ref
+    """The table, as the property's configuration names it."""
     game: Ref
+    """The game that the table deals: `roulette`, `cussec`, `fantan` or `craps`."""
     shift: Ref | None = None
+    """The shift, by the house's own name for it."""
     dealer: Ref | None = None
+    """Who deals; without it, who signed on to the table as dealer."""
     supervisor: Ref | None = None
+    """Who supervises; without it, who signed on to the table as supervisor."""
 
 
 class PlaceBet(Said, frozen=True, kw_only=True):
     """One stake on one chance and selection."""
 
     player: Ref
+    """Whose bet it is: a reference, never a name."""
     spot: Text
+    """Chance and selection in bet notation."""
     stake: Amount
+    """What is bet."""
     currency: Currency
+    """Of the stake; it has to be the table's."""
     seat: Seat | None = None
+    """Where the player sits."""
     chip: Ref | None = None
+    """The kind of chip; without it `cash`."""
 
 
 class WithdrawBet(Said, frozen=True, kw_only=True):
     """A player takes a bet back while betting is open."""
 
     bet: UUID
+    """The bet's id: the id of the event with which it was placed."""
 
 
 class ChangeBet(Said, frozen=True, kw_only=True):
     """A player moves, raises or lowers a bet while betting is open."""
 
     bet: UUID
+    """The bet's id: the id of the event with which it was placed."""
     spot: Text | None = None
+    """Where it lies from now on; without it, where it lay."""
     stake: Amount | None = None
+    """The whole stake from now on; without it, what it was."""
 
 
 class CloseBetting(Said, frozen=True, kw_only=True):
@@ -130,19 +145,23 @@ class ChangeShooter(Said, frozen=True, kw_only=True):
     """Craps: who throws from now on."""
 
     shooter: Ref
+    """The player who throws from now on."""
 
 
 class RecordOutcome(Said, frozen=True, kw_only=True):
     """What the table showed, as the game writes it: `17` (roulette), `2-2-2` (cussec), the count of buttons (fantan)."""
 
     outcome: Annotated[str, msgspec.Meta(min_length=1, max_length=64, examples=["17", "2-2-2", "63"])]
+    """What the table showed."""
 
 
 class RecordThrow(Said, frozen=True, kw_only=True):
     """Craps: one throw, both faces; or a void one, with the code of the void clause."""
 
     dice: Annotated[str, msgspec.Meta(min_length=1, max_length=16, examples=["6-2"])] | None = None
+    """Both faces, with a hyphen between. Either this or `void`."""
     void: Ref | None = None
+    """The code of the regulation's void clause. Either this or `dice`."""
     successor: UUID | None = None
     """The id of the next round, where the throw decides the line and bets of the unverified table outlive it."""
 
@@ -154,61 +173,83 @@ class VoidRound(Said, frozen=True, kw_only=True):
     """The launch or the shake has no result, by the clause of the regulation that `reason` names."""
 
     reason: Ref
+    """The code of the regulation's void clause."""
     successor: UUID | None = None
-    """Where the stakes are carried: the id of the round that takes them over."""
+    """Where the stakes are carried: the id of the round that takes them over, which the ledger then opens."""
     note: Note | None = None
+    """More in words."""
 
 
 class VoidBet(Said, frozen=True, kw_only=True):
     """A supervisor declares one bet void before betting closes."""
 
     bet: UUID
+    """The bet's id: the id of the event with which it was placed."""
     reason: Ref
+    """Why, by the house's own code."""
     note: Note | None = None
+    """More in words."""
 
 
 class RecordLateBet(Said, frozen=True, kw_only=True):
     """Chips were placed after betting closed, and given back."""
 
     player: Ref
+    """Whose chips they were."""
     spot: Text
+    """Where they lay, in bet notation."""
     stake: Amount
+    """How many they were."""
     currency: Currency
+    """Of the chips; it has to be the table's."""
     seat: Seat | None = None
+    """Where the player sits."""
     note: Note | None = None
+    """More in words."""
 
 
 class RestoreChips(Said, frozen=True, kw_only=True):
     """Winning chips that were disarranged were put back."""
 
     restored_by: Ref
+    """Who put them back."""
     source: Literal["ledger", "surveillance", "players"]
+    """By what it was known how they had lain."""
     bets: Annotated[tuple[UUID, ...], msgspec.Meta(max_length=1000)] = ()
+    """The bets whose chips they were; none where it is not known."""
     note: Note | None = None
+    """More in words."""
 
 
 class HoldRound(Said, frozen=True, kw_only=True):
-    """The round, or one bet of it, is held for review. The hold's id is the report's event id."""
+    """The round, or one bet of it, is held for review. The hold's id is that of the event."""
 
     reason: Ref
+    """Why, by the house's own code."""
     bet: UUID | None = None
+    """The bet in question; without it the whole round is held."""
     note: Note | None = None
+    """More in words."""
 
 
 class ReleaseRound(Said, frozen=True, kw_only=True):
     """The review of a hold has come to its finding."""
 
     hold: UUID
+    """The hold's id: the id of the event by which it was held."""
     finding: Literal["stands", "corrected"]
+    """What the review found."""
     correction: UUID | None = None
+    """With the finding `corrected`: the approved correction to which it led."""
     note: Note | None = None
+    """More in words."""
 
 
 # What is put right afterwards.
 
 
 class ProposeCorrection(Said, frozen=True, kw_only=True):
-    """Somebody asks for a correction, whose id is the report's event id. Which fields it has depends on `kind`:
+    """Somebody asks for a correction, whose id is that of the event. Which fields it has depends on `kind`:
 
     `outcome`: outcome, for craps all throws with commas between. `bet`: bet, and what of player, spot and stake was wrong.
     `bet_void` and `late_bet`: bet. `return`: none. `mispay`: bet, direction, amount. `ex_gratia`: player, amount, and spot and
@@ -216,29 +257,43 @@ class ProposeCorrection(Said, frozen=True, kw_only=True):
     """
 
     kind: Literal["outcome", "bet", "bet_void", "late_bet", "return", "mispay", "ex_gratia"]
+    """What is to be put right."""
     reason: Ref
+    """Why, by the house's own code."""
     note: Note | None = None
+    """More in words."""
     hold: UUID | None = None
+    """The review that led to it."""
     bet: UUID | None = None
+    """The bet in question."""
     outcome: Annotated[str, _OUTCOME] | None = None
+    """What the table showed indeed."""
     player: Ref | None = None
+    """Whose bet it was, or who is paid ex gratia."""
     spot: Text | None = None
+    """Where the chips lay indeed, in bet notation."""
     stake: Amount | None = None
+    """What was bet indeed."""
     amount: Amount | None = None
+    """What moves between the house and the player."""
     direction: Literal["to_player", "from_player"] | None = None
+    """Which way `amount` moves."""
 
 
 class ApproveCorrection(Said, frozen=True, kw_only=True):
     """Another person than the author approves a correction."""
 
     correction: UUID
+    """The correction's id: the id of the event by which it was proposed."""
 
 
 class DeclineCorrection(Said, frozen=True, kw_only=True):
     """Another person declines a correction, or its author withdraws it."""
 
     correction: UUID
+    """The correction's id: the id of the event by which it was proposed."""
     note: Note | None = None
+    """More in words."""
 
 
 # Who works at a table. These are about a table and not a round: the report's `round` is `table_stream(table)`.
@@ -248,16 +303,22 @@ class SignOn(Said, frozen=True, kw_only=True):
     """A person begins to work at the table; whoever had the role there is relieved."""
 
     table: Ref
+    """The table; the event's `subject` names the same."""
     person: Ref
+    """Who begins."""
     role: Literal["dealer", "supervisor"]
+    """As what."""
 
 
 class SignOff(Said, frozen=True, kw_only=True):
     """A person leaves the table."""
 
     table: Ref
+    """The table; the event's `subject` names the same."""
     person: Ref
+    """Who leaves."""
     role: Literal["dealer", "supervisor"]
+    """As what."""
 
 
 class Malformed(msgspec.Struct, frozen=True, kw_only=True):

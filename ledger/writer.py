@@ -5,7 +5,8 @@ that was queued since its last commit, has it decided and appended as one group,
 bounded: beyond that, posts are refused as retryable at once instead of piling up.
 
 Of eight terminals that post as soon as they are answered, the first to come back would have a commit of its own, and the other
-seven the next: two flushes where one would do. So a group that was just answered is given a moment to come back.
+seven the next: two flushes where one would do. So a group that was just answered is given a moment to come back, unless what
+waits is worth a flush already: then the others' posts are better read while this one is written.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ _REST = 0.5
 """Seconds between two calls of `rest`."""
 _PATIENCE = 0.5
 """The longest that a group waits for those just answered, as a part of the time that it took to answer them."""
+_WORTH = 40
+"""Reports that are worth a flush by themselves: to decide them takes as long as one."""
 
 _Outcome = list[Verdict] | Exception
 _Waiting = tuple[Sequence[Report], Callable[[_Outcome], object]]
@@ -54,6 +57,7 @@ class Writer:
         self._rested = time.monotonic()
         self._capacity = capacity
         self._group = group
+        self._worth = min(_WORTH, group)
         self._queue: deque[_Waiting] = deque()
         self._waiting = 0
         self._wanted = 1
@@ -157,7 +161,7 @@ class Writer:
         self._changed.wait_for(self._enough, timeout)
 
     def _enough(self) -> bool:
-        return len(self._queue) >= self._wanted or self._waiting >= self._group or self._closing
+        return len(self._queue) >= self._wanted or self._waiting >= self._worth or self._closing
 
     def _write(self, group: list[_Waiting]) -> None:
         began = time.monotonic()

@@ -31,6 +31,8 @@ _GAP = 0.005
 end of a stream is found without."""
 _STOP = 10.0
 """Seconds that the child has to end its batch."""
+_NICE = 10
+"""By how much others are served first where the processors are too few for all."""
 _READY = b"ready\n"
 
 
@@ -126,6 +128,8 @@ def _stdin(child: subprocess.Popen[bytes]) -> IO[bytes]:
 
 def main() -> None:
     """The child."""
+    # Who posts waits for the log and not for this: in a rush the reports come a little later, and the posts do not.
+    os.nice(_NICE)
     log = logs.begin()
     with open(0, "rb", buffering=0) as parent:
         if told := parent.readline():  # else the service has ended already

@@ -31,10 +31,19 @@ def hold(answer: httpx.Response) -> None:
         for event, refused in _refusals(_posted(answer.request), body, problem):
             listed = codes.OPERATIONS[operation] if problem else codes.EVENT
             assert refused["code"] in listed, f"{refused['code']} is not listed for {operation}"
+            _hold_of_its_type(event, refused["code"])
             for error in refused.get("errors", ()):
                 assert _part(error["field"], event), f"{error['field']} is no part of {event}"
     elif problem:
         assert body["code"] in codes.OPERATIONS[operation], f"{body['code']} is not listed for {operation}"
+
+
+def _hold_of_its_type(event: Any, code: str) -> None:
+    """Fails where an event was refused as no event of its type is said to be."""
+    model = TYPES.get(event["type"]) if isinstance(event, dict) and isinstance(event.get("type"), str) else None
+    if model is not None and code in codes.EVENT:
+        listed = {*codes.ANY_EVENT, *codes.BY_REPORT[model]}
+        assert code in listed, f"{code} is not listed for {event['type']}"
 
 
 def _operation(method: str, path: str) -> str | None:

@@ -2,17 +2,78 @@
 
 from __future__ import annotations
 
-EVENT = (
-    *("LGR-0103", "LGR-0104", "LGR-0105", "LGR-0106", "LGR-0107", "LGR-0108"),
-    *("LGR-0201", "LGR-0202", "LGR-0203", "LGR-0204", "LGR-0205", "LGR-0206", "LGR-0208"),
-    *(f"LGR-02{n}" for n in (*range(10, 28), *range(40, 51))),
+from collections.abc import Mapping
+
+from ledger.reports import (
+    ApproveCorrection,
+    ChangeBet,
+    ChangeShooter,
+    CloseBetting,
+    Data,
+    DeclineCorrection,
+    HoldRound,
+    OpenRound,
+    PlaceBet,
+    ProposeCorrection,
+    RecordLateBet,
+    RecordOutcome,
+    RecordThrow,
+    ReleaseRound,
+    ReopenBetting,
+    RestoreChips,
+    SignOff,
+    SignOn,
+    VoidBet,
+    VoidRound,
+    WithdrawBet,
+)
+
+ANY_EVENT = (
+    *("LGR-0103", "LGR-0106", "LGR-0107", "LGR-0108"),
     *("LGR-0301", "LGR-0303", "LGR-0304"),
-    *("LGR-0401", "LGR-0403", "LGR-0404", "LGR-0405", "LGR-0406", "LGR-0408", "LGR-0409", "LGR-0412"),
     *("LGR-0503", "LGR-0504", "LGR-0521", "LGR-0524"),
-    *("LGR-0601", "LGR-0602", "LGR-0603"),
-    *("LGR-0605", "LGR-0606", "LGR-0607", "LGR-0608", "LGR-0609"),
     *("LGR-0801", "LGR-0804"),
 )
+"""Of an event, whatever its type."""
+
+_NO_ROUND = "LGR-0202"
+_OPEN_BET = (_NO_ROUND, "LGR-0204", "LGR-0212", "LGR-0213", "LGR-0214", "LGR-0215")
+_UNDECIDED = (_NO_ROUND, "LGR-0205", "LGR-0206", "LGR-0215", "LGR-0217", "LGR-0223")
+_SUCCESSOR = ("LGR-0203", "LGR-0216")
+_SPOT = ("LGR-0403", "LGR-0404", "LGR-0405", "LGR-0412")
+_PLACED = (*_SPOT, "LGR-0408", "LGR-0605", "LGR-0606", "LGR-0607", "LGR-0608")
+_MONEY = ("LGR-0104", "LGR-0105", "LGR-0208")
+_TABLE = ("LGR-0601", "LGR-0602", "LGR-0609")
+_AS_IT_WAS = ("LGR-0240", "LGR-0241", "LGR-0242", "LGR-0244", "LGR-0245", "LGR-0408", "LGR-0409")
+
+BY_REPORT: Mapping[type[Data], tuple[str, ...]] = {
+    OpenRound: ("LGR-0201", "LGR-0203", "LGR-0401", *_TABLE, "LGR-0603"),
+    PlaceBet: (_NO_ROUND, "LGR-0210", "LGR-0211", "LGR-0223", *_MONEY, *_PLACED),
+    WithdrawBet: _OPEN_BET,
+    ChangeBet: (*_OPEN_BET, "LGR-0104", "LGR-0222", *_PLACED),
+    CloseBetting: (_NO_ROUND, "LGR-0204"),
+    ReopenBetting: (_NO_ROUND, "LGR-0217", "LGR-0218", "LGR-0221", "LGR-0223"),
+    ChangeShooter: (_NO_ROUND, "LGR-0217", "LGR-0222", "LGR-0223"),
+    RecordOutcome: (*_UNDECIDED, "LGR-0406"),
+    RecordThrow: (*_UNDECIDED, *_SUCCESSOR, "LGR-0219", "LGR-0406"),
+    VoidRound: (*_UNDECIDED, *_SUCCESSOR, "LGR-0219"),
+    VoidBet: _OPEN_BET,
+    RecordLateBet: (_NO_ROUND, "LGR-0221", *_MONEY, *_SPOT),
+    RestoreChips: (_NO_ROUND, "LGR-0212", "LGR-0217", "LGR-0220"),
+    HoldRound: (_NO_ROUND, "LGR-0212"),
+    ReleaseRound: (_NO_ROUND, "LGR-0224", "LGR-0225", "LGR-0226"),
+    ProposeCorrection: (
+        *(_NO_ROUND, "LGR-0104", "LGR-0212", "LGR-0224", "LGR-0246", "LGR-0247", "LGR-0406"),
+        *(*_AS_IT_WAS, *_SPOT),
+    ),
+    ApproveCorrection: (_NO_ROUND, "LGR-0243", "LGR-0248", "LGR-0249", "LGR-0250", *_AS_IT_WAS),
+    DeclineCorrection: (_NO_ROUND, "LGR-0243", "LGR-0248"),
+    SignOn: (*_TABLE, "LGR-0222"),
+    SignOff: (*_TABLE, "LGR-0227"),
+}
+"""What a report says → with which codes it can be refused, beside those of `ANY_EVENT`."""
+
+EVENT = tuple(sorted({*ANY_EVENT, *(code for codes in BY_REPORT.values() for code in codes)}))
 """Of one event: the answer where it was posted alone, else its item's problem."""
 
 _ANY = ("LGR-0108", "LGR-0306", "LGR-0509")

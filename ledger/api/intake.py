@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args
 from uuid import UUID
 
 import msgspec
@@ -378,16 +378,51 @@ def _culprit(data: Mapping[str, Any], model: type[Body], hints: _Hints) -> Refus
                     value=shown(data[name]),
                     help=_STAKE,
                 )
-            return _field(name, data[name], f"is not as it must be: {_reason(error)}")
+            return _field(name, data[name], f"is not as it must be: {_reason(error, field.type)}")
     return Refusal("LGR-0108", "the data is not as it must be", field="data", value=shown(data))
 
 
-def _reason(error: msgspec.ValidationError) -> str:
-    """msgspec's own words, which name the expected type or bound, without its path and its name for `Odd`."""
-    text = str(error).split(" - at ")[0].replace("`", "")
+_IN_WORDS = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number with a fraction",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "uuid": "a UUID",
+    "Odd": "a number that no field takes",
+}
+"""msgspec's names of types, for people."""
+_PLACE = re.compile(r" - at `\$\[(\d+)\]`")
+
+
+def _reason(error: msgspec.ValidationError, wanted: object) -> str:
+    """What msgspec says of a value that is not of the type wanted, in words: what is expected, and in which entry of a list."""
+    text = str(error)
+    place = _PLACE.search(text)
+    where = f"in entry {int(place[1]) + 1}, " if place else ""
+    text = text.split(" - at ")[0]
     if "matching regex" in text:
         return "expected ASCII letters, digits and . _ : - , beginning with a letter or digit"
-    return text[0].lower() + text[1:].replace("got Odd", "got a number that no field takes")
+    if text.startswith("Invalid enum value"):
+        return f"expected {' or '.join(_choices(wanted))}"
+    if text == "Invalid UUID":
+        return f"{where}expected a UUID, such as 01937787-d400-7000-8000-000000000001"
+    text = re.sub("`([^`]+)`", lambda named: " or ".join(_IN_WORDS.get(each, each) for each in named[1].split(" | ")), text)
+    things = "entries" if "a list of" in text else "characters"
+    text = re.sub(r" of length >= 1$", " that is not empty", text)
+    text = re.sub(r" of length <= (\d+)$", rf" of at most \1 {things}", text)
+    text = re.sub(r" ([<>])= (\d+)$", lambda bound: f", {bound[2]} or {'less' if bound[1] == '<' else 'more'}", text)
+    return where + text[0].lower() + text[1:]
+
+
+def _choices(wanted: object) -> Iterator[str]:
+    """The texts of which a field takes one."""
+    for each in get_args(wanted):
+        if isinstance(each, str):
+            yield f"`{each}`"
+        else:
+            yield from _choices(each)
 
 
 def _field(name: str, value: object, fault: str, help_: str | None = None) -> Refusal:

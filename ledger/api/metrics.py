@@ -6,7 +6,6 @@ number of series, whoever asks for what.
 
 from __future__ import annotations
 
-from collections import Counter as Tally
 from collections.abc import Sequence
 
 from prometheus_client import (
@@ -96,11 +95,20 @@ class Metrics:
 
     def judged(self, verdicts: Sequence[Verdict]) -> None:
         """What became of the reports of one post."""
-        counted = Tally((verdict.status, "" if verdict.refusal is None else verdict.refusal.code) for verdict in verdicts)
+        counted: dict[tuple[str, str], int] = {}
+        labels: tuple[str, str]
+        events = gaps = 0
+        for verdict in verdicts:
+            labels = verdict.status, "" if verdict.refusal is None else verdict.refusal.code
+            counted[labels] = counted.get(labels, 0) + 1
+            if verdict.status == "accepted":
+                events += len(verdict.positions)
+            if verdict.received is not None and verdict.received.missing:
+                gaps += 1
         for labels, number in counted.items():
             self._verdicts.labels(*labels).inc(number)
-        self._events.inc(sum(len(verdict.positions) for verdict in verdicts if verdict.status == "accepted"))
-        self._gaps.inc(sum(verdict.received is not None and bool(verdict.received.missing) for verdict in verdicts))
+        self._events.inc(events)
+        self._gaps.inc(gaps)
 
     def appended(self, reports: int, seconds: float) -> None:
         """A group was committed."""

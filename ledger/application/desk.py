@@ -14,7 +14,7 @@ from uuid import UUID
 import msgspec
 
 from ledger import rights
-from ledger.application.group import Group
+from ledger.application.group import Group, Sitting
 from ledger.application.memory import Memory
 from ledger.errors import Refusal
 from ledger.houses import Houses
@@ -73,26 +73,41 @@ class Desk:
         body = report.body
         if isinstance(body, Malformed):
             raise body.refusal
-        if isinstance(body, OpenRound | SignOn | SignOff):
+        about_table = _ABOUT_TABLES.get(type(body))
+        if about_table is not None:
+            assert isinstance(body, OpenRound | SignOn | SignOff)
             self._verify_right(report, body.table)
-            origin = _origin(report, self._houses.tolerance(body.table))
-            return _ABOUT_TABLES[type(body)](self, report, body, origin, group)
-        round_ = self._memory.round(report.round)
-        self._verify_right(report, round_.terms.table)
-        # Nothing at the table depends on a round that has ended: its version alone decides between two who correct it. What a
-        # terminal numbers is the table's all the same.
-        alone = round_.status.ended and report.sequence is None and isinstance(body, _CORRECTIONS)
-        if not alone and self._take(report, round_.terms.table, group):
-            round_ = self._memory.round(report.round)
-        house = self._houses.played_under(round_.terms)
-        round_.limits = house.table.limits
-        rules = self._houses.regulation(round_.terms.regulation_hash)
+            return about_table(self, report, body, _origin(report, self._houses.tolerance(body.table)), group)
         about_round = _ABOUT_ROUNDS.get(type(body))
         if about_round is None:
             raise Refusal("LGR-0107", "no round takes such a report", field="type", value=report.type)
-        begun = about_round(self, round_, rules, body, _origin(report, house.property.tolerance), group)
+        sitting = group.sittings.get(report.round)
+        if sitting is None:
+            sitting = self._sit(report, group)
+        else:
+            self._verify_right(report, sitting.house.table.id)
+            self._verify_number(report, sitting.house.table.id)
+        round_ = sitting.round
+        begun = about_round(self, round_, sitting.rules, body, _origin(report, sitting.house.property.tolerance), group)
         events = round_.collect_events()
         return events if begun is None else events + begun.collect_events()
+
+    def _sit(self, report: Report, group: Group) -> Sitting:
+        """The report's round, and what it is played under; at hand for the rest of the group where this process has the table."""
+        round_ = self._memory.round(report.round)
+        table = round_.terms.table
+        self._verify_right(report, table)
+        # Nothing at the table depends on a round that has ended: its version alone decides between two who correct it. What a
+        # terminal numbers is the table's all the same.
+        alone = round_.status.ended and report.sequence is None and isinstance(report.body, _CORRECTIONS)
+        if not alone and self._take(report, table, group):
+            round_ = self._memory.round(report.round)
+        house = self._houses.played_under(round_.terms)
+        round_.limits = house.table.limits
+        sitting = Sitting(round_, house, self._houses.regulation(round_.terms.regulation_hash))
+        if not alone:
+            group.sittings[round_.id] = sitting
+        return sitting
 
     def _verify_right(self, report: Report, table: str) -> None:
         rights.verify_act(report, table, self._houses.property_of(table))
@@ -103,11 +118,16 @@ class Desk:
         True where the table was not held until now, so that what was known of it is forgotten.
         """
         taken = self._memory.hold(table, group)
+        self._verify_number(report, table)
+        return taken
+
+    def _verify_number(self, report: Report, table: str) -> None:
+        if report.sequence is None:
+            return
         line = self._memory.sequences.line(report, table)
-        if line is not None and report.sequence is not None and report.sequence in line.numbers:
+        if line is not None and report.sequence in line.numbers:
             # A retry, mostly: the receipts tell.
             raise Refusal("LGR-0303", "another event has this number", field="sequence", value=str(report.sequence))
-        return taken
 
     def _catch_up(self, report: Report, group: Group) -> bool:
         """Reads what other writers have recorded since; True where it changes what is known of the report's round or table."""

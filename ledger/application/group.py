@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
 from uuid import UUID
 
+from ledger.houses import House
 from ledger.reports import Report
-from ledger.round import RoundEvent
+from ledger.round import Round, RoundEvent
+from ledger.rules import Regulation
 from ledger.sequences import Line
 from ledger.store.recorder import Claim, Rejection
+
+
+class Sitting(NamedTuple):
+    """A round, and what it is played under."""
+
+    round: Round
+    house: House
+    rules: Regulation
 
 
 class Group:
@@ -25,6 +36,7 @@ class Group:
         "opened",
         "premises",
         "rejections",
+        "sittings",
         "spans",
     )
 
@@ -49,6 +61,8 @@ class Group:
         self.ended: list[UUID] = []
         """All rounds that end within the group."""
         self.documents: set[str] = set()
+        self.sittings: dict[UUID, Sitting] = {}
+        """Rounds that were asked for before in this group, at tables that it holds: most groups have many bets of one round."""
 
     def receive(self, line: Line | None, report: Report) -> None:
         """A report is answered for good; `line` is the epoch of its terminal, where it has a number."""

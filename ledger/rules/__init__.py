@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ledger.rules.games.craps import COME_OUT, State
-from ledger.rules.model import Assumption, Chance, Commission, Name, Void
+from ledger.rules.model import UNVERIFIED, Assumption, Chance, Commission, Name, Void
 from ledger.rules.outcomes import Outcome
 from ledger.rules.register import MACAU, Applied, assumptions, regulation, regulation_for, regulations
 from ledger.rules.regulation import Regulation
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COME_OUT",
     "MACAU",
+    "UNVERIFIED",
     "Analysis",
     "Applied",
     "Assumption",

@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 
 from ledger.errors import Refusal
-from ledger.store.server import session
+from ledger.store.server import session, which
 
 _LOCK = int.from_bytes(hashlib.sha256(b"roundledger schema").digest()[:8], "big", signed=True)
 """The advisory lock's number: any, but always the same."""
@@ -96,7 +96,7 @@ def require_current(dsn: str) -> None:
 def verify_current(connection: psycopg.Connection[Any]) -> None:
     """As `require_current`, over a connection that is there."""
     applied = _applied(connection)
-    _verify(applied)
+    _verify(applied, connection)
     version = max(applied, default=0)
     if version < LATEST:
         raise Refusal(
@@ -113,7 +113,7 @@ def _apply(connection: psycopg.Connection[Any], migration: Migration) -> bool:
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         applied = _applied(connection)
-        _verify(applied)
+        _verify(applied, connection)
         if migration.version in applied:
             return False
         if not applied:
@@ -145,21 +145,21 @@ def _applied(connection: psycopg.Connection[Any]) -> dict[int, tuple[str, str]]:
     return {version: (name, checksum) for version, name, checksum in rows}
 
 
-def _verify(applied: dict[int, tuple[str, str]]) -> None:
+def _verify(applied: dict[int, tuple[str, str]], connection: psycopg.Connection[Any]) -> None:
     newest = max(applied, default=0)
     if newest > LATEST:
         raise Refusal(
             "LGR-0510",
             f"the database has schema version {newest}, and this program knows only {LATEST}",
-            help="use the version of roundledger that made the schema, or a later one",
+            help=f"use the version of roundledger that made the schema, or a later one; {which(connection)}",
         )
     for ours in migrations()[:newest]:
         if applied.get(ours.version) != (ours.name, ours.checksum):
             raise Refusal(
                 "LGR-0511",
-                f"migration {ours.version:04}_{ours.name} is not the one that was applied to this database",
+                f"another program made this schema: its migration {ours.version:04}_{ours.name} is not that of this one",
                 value=" ".join(applied.get(ours.version, ("none",))),
-                help="use the released program that made this schema; a migration is never edited once it was applied",
+                help=f"use the program that made it, for it is left as it is; {which(connection)}",
             )
 
 

@@ -107,6 +107,22 @@ def default_data_dir() -> Path:
         ) from error
 
 
+_WHERE_ITS_DATA_IS = """
+SELECT CASE WHEN pg_has_role(current_user, 'pg_read_all_settings', 'USAGE') THEN current_setting('data_directory') END
+"""
+
+
+def which(connection: psycopg.Connection[Any]) -> str:
+    """Which ledger a connection leads to, and what names another: words for whoever may have meant another."""
+    if named() is None:
+        directory = Path(os.path.realpath(default_data_dir()))
+        if connection.execute(_WHERE_ITS_DATA_IS).fetchone() == (str(directory / "postgres" / "data"),):
+            return (
+                f"this ledger is in the data directory {directory}; LEDGER_DATA_DIR names another, and what is new is made there"
+            )
+    return f"this ledger is the database {connection.info.dbname} at {connection.info.host}; LEDGER_DSN names another"
+
+
 def connect(dsn: str, **options: Any) -> psycopg.Connection[tuple[Any, ...]]:
     """A connection to `dsn` (`options` as `psycopg.connect` takes them). Raises Refusal LGR-0501 within the connect timeout."""
     try:

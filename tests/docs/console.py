@@ -10,7 +10,8 @@ A line that begins with `$ ` is a command, given to bash; one that begins with `
 it prints, stdout and stderr together, where `…` stands for anything, on one line or alone for any number of lines; with no lines
 below, only the exit code is looked at. A last line `[2]` is the exit code, which is otherwise 0.
 
-The blocks of one document run in order, in the clone, with one empty HOME. A block that cannot run here is preceded by a comment
+The blocks of one document run in order, in the clone, with one empty HOME. What a command `export NAME=…` sets holds for those
+that come after it. A block that cannot run here is preceded by a comment
 `<!-- not run: the reason -->`, and nothing else is left out. What a reader leaves running in another terminal is preceded by
 `<!-- left running -->`: once it has printed what is shown the next block runs, and at the end of the document it is told to stop
 (SIGTERM) and has to exit with 0. The service's port, 8044, is a free one here, so that documents run side by side.
@@ -119,6 +120,7 @@ def run(document: Path, home: Path) -> list[str]:
     faults: list[str | None] = []
     left: list[_Service] = []
     port = _free_port()
+    environment = _newcomer(home)
     try:
         for block in blocks(document.read_text("utf-8")):
             for command in block.commands if block.reason is None else ():
@@ -126,10 +128,12 @@ def run(document: Path, home: Path) -> list[str]:
                     text=command.text.replace(PORT, port), shown=[line.replace(PORT, port) for line in command.shown]
                 )
                 if block.left:
-                    left.append(_Service(here, document, home))
+                    left.append(_Service(here, document, home, environment))
                     faults.append(left[-1].fault)
+                elif here.text.startswith("export "):
+                    environment = _exported(here, environment)
                 else:
-                    faults.append(_run(here, document, home))
+                    faults.append(_run(here, document, environment))
     finally:
         faults += [service.end() for service in reversed(left)]
     return [fault for fault in faults if fault]
@@ -138,14 +142,14 @@ def run(document: Path, home: Path) -> list[str]:
 class _Service:
     """A command that is left running; `fault` says what was wrong with its start."""
 
-    def __init__(self, command: Command, document: Path, home: Path) -> None:
+    def __init__(self, command: Command, document: Path, home: Path, environment: dict[str, str]) -> None:
         self._name = f"{document.name}:{command.line}: $ {command.text}"
         self._said = home / f"line-{command.line}.log"
         with self._said.open("w") as said:
             self._process = subprocess.Popen(
                 ["bash", "-c", f"exec {command.text}"],
                 cwd=ROOT,
-                env=_newcomer(home),
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=subprocess.STDOUT,
@@ -177,12 +181,20 @@ def _free_port() -> str:
         return str(held.getsockname()[1])
 
 
-def _run(command: Command, document: Path, home: Path) -> str | None:
+def _exported(command: Command, environment: dict[str, str]) -> dict[str, str]:
+    """The environment as an `export` leaves it."""
+    left = subprocess.run(
+        ["bash", "-ec", f"{command.text}\nenv -0"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    return dict(line.split("=", 1) for line in left.stdout.split("\0") if line)
+
+
+def _run(command: Command, document: Path, environment: dict[str, str]) -> str | None:
     name = f"{document.name}:{command.line}: $ {command.text}"
     with subprocess.Popen(
         ["bash", "-c", command.text],
         cwd=ROOT,
-        env=_newcomer(home),
+        env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

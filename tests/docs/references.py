@@ -17,7 +17,8 @@ from typing import Any
 import msgspec
 import psycopg
 
-from ledger import events, rights
+from ledger import events, reports, rights
+from ledger.api import codes
 from ledger.errors import CODES
 from ledger.pages import page
 from ledger.reports import TYPES
@@ -66,7 +67,7 @@ GROUPS = {
 
 def events_page() -> str:
     """Every event of the log with its fields."""
-    said = _docstrings()
+    said = fields_told(*sorted(Path(inspect.getfile(events)).parent.glob("*.py")))
     told: set[type[msgspec.Struct]] = set()
     parts = [
         "# Events\n",
@@ -104,11 +105,10 @@ def _fields(model: type[Any], said: dict[str, dict[str, str]], without: type[Any
     yield "\n".join(lines if len(lines) > 2 else ["No fields of its own."]) + "\n"
 
 
-def _docstrings() -> dict[str, dict[str, str]]:
+def fields_told(*sources: Path) -> dict[str, dict[str, str]]:
     """Class → field → the string below it."""
     found: dict[str, dict[str, str]] = {}
-    sources = Path(inspect.getfile(events)).parent.glob("*.py")
-    for node in [node for source in sorted(sources) for node in ast.parse(source.read_text("utf-8")).body]:
+    for node in [node for source in sources for node in ast.parse(source.read_text("utf-8")).body]:
         if isinstance(node, ast.ClassDef):
             found[node.name] = {
                 field.target.id: below.value.value
@@ -136,6 +136,75 @@ def refusals_page() -> str:
                 words = text.split("\n\n")[1].replace("<", "\\<")
                 parts += [f"### {code}\n", f"**{meaning.title}.** {words}\n", f"HTTP {meaning.status}; {again}.\n"]
     return _page(parts)
+
+
+def posted_page() -> str:
+    """Every event that is posted, with the fields of its data."""
+    said = fields_told(Path(inspect.getfile(reports)))
+    examples = json.loads(EXAMPLES.read_text("utf-8"))["events"]
+    parts = ["# What is posted\n", _HEAD, POSTED, *_listed(codes.ANY_EVENT), "| type | says |\n|---|---|"]
+    for topic, model in TYPES.items():
+        parts[-1] += f"\n| [`{topic.split('.')[1]}`](#{topic.split('.')[1].lower()}) | {_first(model)} |"
+    parts[-1] += "\n"
+    for topic, model in TYPES.items():
+        parts += [f"## {topic.split('.')[1]}\n", f"{inspect.getdoc(model)}\n"]
+        parts += [f"Type: `{topic}`. Posted by {_posters(rights.ACTS[model])}.\n"]
+        parts += [_data(model, said[model.__name__]) + "\n"]
+        parts += ["It can be refused, beside what any event can be refused with:\n", *_listed(codes.BY_REPORT[model])]
+        parts += [f"```json\n{json.dumps(examples[model.__name__], indent=2, ensure_ascii=False)}\n```\n"]
+    return _page(parts)
+
+
+def _first(model: type[Any]) -> str:
+    """The first sentence of what a report says."""
+    return str(inspect.getdoc(model)).split("\n")[0].split(". ")[0].rstrip(".") + "."
+
+
+def _posters(who: Sequence[str]) -> str:
+    names = ["a terminal of the table" if each == "terminal" else f"a person with the role `{each}`" for each in who]
+    return " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+
+
+def _listed(some: Iterable[str]) -> Iterator[str]:
+    yield "\n".join(f"- [`{code}`](refusals.md#{code.lower()}) {CODES[code].title}" for code in sorted(some)) + "\n"
+
+
+def _data(model: type[Any], said: dict[str, str]) -> str:
+    """The table of the fields of a report's data."""
+    lines = ["| field of `data` | is | has to be there | meaning |", "|---|---|---|---|"]
+    properties = msgspec.json.schema(model)["$defs"][model.__name__]["properties"]
+    for field in msgspec.structs.fields(model):
+        schema = next(iter(properties[field.name].get("anyOf", [properties[field.name]])))
+        needed = "yes" if field.required else "no"
+        lines.append(
+            f"| `{field.name}` | {_type(schema, 'currency' in properties)} | {needed} | {' '.join(said[field.name].split())} |"
+        )
+    return "\n".join(lines) if len(lines) > 2 else "No fields: `data` is `{}`, or left out."
+
+
+def _type(schema: dict[str, Any], with_currency: bool) -> str:
+    """A field's type and unit, in words."""
+    if "enum" in schema:
+        return " or ".join(f"`{value}`" for value in schema["enum"])
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    if schema["type"] == "array":
+        return f"list of up to {schema['maxItems']} {_type(schema['items'], with_currency)}s"
+    if schema["type"] == "integer":
+        return f"whole number, {schema['minimum']} to {schema['maximum']}"
+    if schema.get("format") == "uuid":
+        return "UUID"
+    said = str(schema.get("description", ""))
+    if said.startswith("Minor units"):
+        return f"text of digits, 1 to 10^15 minor units of {'`currency`' if with_currency else 'the currency of the round'}"
+    if said.startswith("ISO 4217"):
+        return "text, code of ISO 4217"
+    if said.startswith("An opaque reference"):
+        return "reference"
+    if said.startswith("One line"):
+        return f"text of one line, up to {schema['maxLength']} characters"
+    shown = ", ".join(f"`{example}`" for example in schema["examples"])
+    return f"text such as {shown}, up to {schema['maxLength']} characters"
 
 
 def rights_page() -> str:
@@ -180,7 +249,32 @@ What the log holds, event by event. The payload is flat JSON; in SQL it is the c
 [tables](tables.md)). Amounts are text of whole minor units of the event's currency: `"10000"` is MOP 100.00. Exact figures, odds
 and edges are fractions as text, such as `35` or `1/3`. A field marked *optional* is left out where it says nothing.
 
-What a terminal posts is less than what is stored: see [how to post a round](../how-to/post-a-round.md).
+What a terminal posts is less than what is stored: see [what is posted](posted.md).
+"""
+
+POSTED = """\
+What a terminal, or a person at a desk, tells the ledger: `POST /v1/events`, one event or an array of up to 1000, as CloudEvents
+1.0 in JSON. [Post a round](../how-to/post-a-round.md) does it step by step, [who may do what](rights.md) has the rights as a
+matrix, [events](events.md) what the log then holds. The examples were posted to a real door, and accepted.
+
+| attribute | is | has to be there | meaning |
+|---|---|---|---|
+| `specversion` | `1.0` | yes | The version of CloudEvents. |
+| `id` | UUID | yes | The event's own, made when it happened and kept for every retry. |
+| `source` | `/terminals/` or `/people/`, and an id | yes | The terminal, or the person, that reports. |
+| `type` | text | yes | What happened: one of the types below. |
+| `subject` | UUID, or a table's reference | yes | The round, whose id the terminal makes; of staff the table. |
+| `time` | time of RFC 3339 with its offset | yes | When it happened, by the terminal's clock. |
+| `sequence` | digits as text | no | The terminal's number of the event, from 1. |
+| `epoch` | digits as text | no | The terminal's count of its restarts; its numbers begin anew with each. |
+| `datacontenttype` | `application/json` | no | The media type of `data`. |
+| `data` | object | yes, where it has fields | What is said, by the type. |
+
+Other attributes of CloudEvents may be there and count for nothing. Unknown fields of `data` are refused. A *reference* is 1 to 64
+ASCII letters, digits and `. _ : -`, beginning with a letter or digit; it is never a person's name. A field that may be left out
+may also be `null`.
+
+Any event can be refused with:
 """
 
 REFUSALS = """\
@@ -269,6 +363,7 @@ def main() -> int:
             migrate.init(server.conninfo())
             (PAGES / "tables.md").write_text(tables_page(server.conninfo()), "utf-8")
             EXAMPLES.write_text(examples(server.conninfo()), "utf-8")
+    (PAGES / "posted.md").write_text(posted_page(), "utf-8")  # which shows the examples
     return 0
 
 

@@ -106,3 +106,17 @@ def test_a_command_that_does_not_end_is_found(tmp_path: Path, monkeypatch: pytes
     document = tmp_path / "doc.md"
     document.write_text("```console\n$ sleep 5; true\n```\n", "utf-8")
     assert console.run(document, tmp_path) == ["doc.md:2: $ sleep 5; true\n  did not end within 0.2 s"]
+
+
+def test_what_is_exported_holds_for_the_commands_after_it(tmp_path: Path) -> None:
+    document = tmp_path / "document.md"
+    document.write_text('```console\n$ export PLACE="$HOME/here"\n$ echo "$PLACE"\n' + f"{tmp_path}/here\n```\n", "utf-8")
+    assert console.run(document, tmp_path) == []
+
+
+def test_the_tutorial_comes_out_the_same_where_demos_were_played_before(tmp_path: Path) -> None:
+    played = tmp_path / "played.md"
+    played.write_text("```console\n$ roundledger demo --rounds 1 --table R01\n…\n```\n", "utf-8")
+    assert console.run(played, tmp_path) == []
+    faults = console.run(console.ROOT / "docs" / "tutorial" / "README.md", tmp_path)
+    assert not faults, "\n".join(faults)

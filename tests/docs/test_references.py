@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import json
+from pathlib import Path
+
+import msgspec
 import psycopg
 
+from ledger import reports, rights
+from ledger.api import codes
 from ledger.errors import CODES
 from ledger.pages import PAGES
 from tests.docs import references
@@ -17,6 +24,23 @@ def page(name: str) -> str:
 
 def test_the_page_of_events_is_what_the_code_says() -> None:
     assert page("events.md") == references.events_page(), AGAIN
+
+
+def test_the_page_of_what_is_posted_is_what_the_code_says() -> None:
+    assert page("posted.md") == references.posted_page(), AGAIN
+
+
+def test_every_field_that_is_posted_is_explained() -> None:
+    told = references.fields_told(Path(inspect.getfile(reports)))
+    for model in reports.TYPES.values():
+        assert {field.name for field in msgspec.structs.fields(model)} == set(told[model.__name__]), model.__name__
+
+
+def test_every_report_has_its_rights_its_refusals_and_an_example_that_was_posted() -> None:
+    everything = set(reports.TYPES.values())
+    examples = json.loads(references.EXAMPLES.read_text("utf-8"))["events"]
+    assert everything == set(rights.ACTS) == set(codes.BY_REPORT)
+    assert {model.__name__ for model in everything} == set(examples)
 
 
 def test_the_page_of_refusals_is_what_the_code_says() -> None:

@@ -53,7 +53,7 @@ def test_one_person_proposes_and_another_approves(
     table, bet = settled
     round_ = str(table.round)
     author, approver = as_(AUTHOR, tokens), as_(APPROVER, tokens)
-    wish = ("correct", "propose", round_, "bet", "--bet", bet, "--stake", "50.00", "--reason", "miskeyed_stake")
+    wish = ("correct", "propose", round_, "bet", "--bet", bet[:8], "--stake", "50.00", "--reason", "miskeyed_stake")
     proposed: dict[str, Any] = printed(*wish, **author, **way)
     correction = proposed["correction"]
     [waiting] = printed("correct", "list", LEDGER_DSN=dsn)["corrections"]
@@ -61,7 +61,9 @@ def test_one_person_proposes_and_another_approves(
     assert waiting["proposed_by"] == AUTHOR
     own = roundledger("correct", "approve", round_, correction, code=2, **author, **way)
     assert "error[LGR-0249]" in own.stderr
-    approved = printed("correct", "approve", round_, correction, **approver, **way)
+    none = roundledger("correct", "approve", round_, "0123456789", code=2, **approver, **way)
+    assert "error[LGR-0701]: no correction has an id that begins so" in none.stderr
+    approved = printed("correct", "approve", round_, correction[:10], **approver, **way)
     assert approved["made"] is True
     assert printed("correct", "list", LEDGER_DSN=dsn)["corrections"] == []
     [made] = printed("correct", "list", "--round", round_[:13], "--all", LEDGER_DSN=dsn)["corrections"]

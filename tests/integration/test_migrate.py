@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -11,7 +12,7 @@ import pytest
 from psycopg import conninfo
 
 from ledger.errors import Refusal
-from ledger.store import migrate
+from ledger.store import migrate, server
 
 INIT = "import sys; from ledger.store import migrate; print(len(migrate.init(sys.argv[1])))"
 
@@ -71,11 +72,38 @@ def test_an_older_schema_is_refused_and_left_alone(dsn: str, monkeypatch: pytest
     migrate.require_current(dsn)
 
 
+NEWER = f"INSERT INTO ledger.schema_version (version, name, checksum) VALUES ({migrate.LATEST + 1}, 'later', '')"
+CHANGED = "UPDATE ledger.schema_version SET checksum = repeat('0', 64) WHERE version = 1"
+
+
 def test_a_newer_schema_is_refused(dsn: str) -> None:
-    execute(dsn, f"INSERT INTO ledger.schema_version (version, name, checksum) VALUES ({migrate.LATEST + 1}, 'later', '')")
+    execute(dsn, NEWER)
     for act in (migrate.require_current, migrate.init):
         with pytest.raises(Refusal, match="LGR-0510"):
             act(dsn)
+
+
+@pytest.mark.parametrize("made", [NEWER, CHANGED])
+def test_a_schema_of_another_program_is_refused_with_the_place_where_it_is(dsn: str, made: str) -> None:
+    execute(dsn, made)
+    with pytest.raises(Refusal) as refused:
+        migrate.init(dsn)
+    where = conninfo.conninfo_to_dict(dsn)
+    assert f"this ledger is the database {where['dbname']} at {where['host']}; LEDGER_DSN names another" in str(
+        refused.value.help
+    )
+
+
+@pytest.mark.parametrize("made", [NEWER, CHANGED])
+def test_in_a_data_directory_the_directory_is_named(made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEDGER_DATA_DIR", str(tmp_path))
+    tmp_path.chmod(0o711)  # as root the server is another user
+    with server.postgres() as dsn:
+        migrate.init(dsn)
+        execute(dsn, made)
+        with pytest.raises(Refusal) as refused:
+            migrate.require_current(dsn)
+    assert f"this ledger is in the data directory {tmp_path}; LEDGER_DATA_DIR names another" in str(refused.value.help)
 
 
 @pytest.mark.parametrize("change", ["SET checksum = repeat('0', 64)", "SET name = 'other'"])

@@ -122,10 +122,11 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, str(dev.ROOT / "dev.py"), *arguments], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.parametrize("asked", [(), ("--help",), ("-h",)], ids=["without a name", "--help", "-h"])
 @pytest.mark.parametrize("kind", ["prove", "bench"])
-def test_without_a_name_proofs_and_benchmarks_are_listed_with_what_they_are(kind: str) -> None:
+def test_proofs_and_benchmarks_are_listed_with_what_they_are(kind: str, asked: tuple[str, ...]) -> None:
     package, prefix = dev.CHORES[kind]
-    listed = run(kind)
+    listed = run(kind, *asked)
     assert listed.returncode == 0
     for path in dev.ROOT.joinpath(*package.split(".")).glob(f"{prefix}*.py"):
         assert f"  {path.stem.removeprefix(prefix)}  " in listed.stdout

@@ -191,8 +191,8 @@ def test_one_event_that_is_refused_is_answered_with_its_problem(door: Door) -> N
     problem = assert_problem(door.events(bet(stake=100)), "LGR-0104", "data.stake")
     assert problem["errors"] == [{"field": "data.stake", "value": "100"}]
     assert problem["instance"].startswith("urn:uuid:")
-    door.rounds.script["T-R01"] = Refusal("LGR-0204", "betting is closed", cite="30/2003 art. 4")
-    assert assert_problem(door.events(event()), "LGR-0204")["cite"] == "30/2003 art. 4"
+    door.rounds.script["T-R01"] = Refusal("LGR-0210", "betting is closed", cite="30/2003 art. 4")
+    assert assert_problem(door.events(event()), "LGR-0210")["cite"] == "30/2003 art. 4"
     assert not door.rounds.posted
 
 

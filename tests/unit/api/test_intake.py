@@ -12,9 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.api import bodies, intake
+from ledger.api import bodies, intake, openapi
 from ledger.errors import Refusal
-from ledger.reports import CloseBetting, Malformed, OpenRound, PlaceBet, RecordOutcome, Report, SignOn, Verdict, table_stream
+from ledger.reports import (
+    TYPES,
+    CloseBetting,
+    Malformed,
+    OpenRound,
+    PlaceBet,
+    RecordOutcome,
+    Report,
+    SignOn,
+    Verdict,
+    table_stream,
+)
 from tests.unit.api.events import EVENT, ROUND, bet, event, raw_bet
 
 NOT_STRINGS = (
@@ -465,3 +476,26 @@ def test_b38_a_terminal_without_epochs_keeps_its_fingerprints() -> None:
     }
     said = json.dumps(meaning, sort_keys=True, separators=(",", ":")).encode()
     assert report(event("BettingClosed", {}, sequence="4")).fingerprint == hashlib.sha256(said).digest()
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value", "said"),
+    [
+        ("RoundHeld", "reason", 5, "expected text, got a whole number"),
+        ("RoundHeld", "reason", "x" * 65, "expected text of at most 64 characters"),
+        ("RoundHeld", "bet", "x", "expected a UUID, such as"),
+        ("RoundReleased", "finding", "no", "expected `stands` or `corrected`"),
+        ("BetPlaced", "spot", "", "expected text that is not empty"),
+        ("BetPlaced", "seat", 1000, "expected a whole number, 999 or less"),
+        ("BetPlaced", "seat", -1, "expected a whole number, 0 or more"),
+        ("BetPlaced", "seat", "3", "expected a whole number or null, got text"),
+        ("ChipsRestored", "bets", "x", "expected a list, got text"),
+        ("ChipsRestored", "bets", [str(EVENT), 1], "in entry 2, expected a UUID, got a whole number"),
+    ],
+)
+def test_a_field_that_is_wrong_is_told_with_what_is_wanted_in_words(kind: str, field: str, value: Any, said: str) -> None:
+    example = openapi.EXAMPLES["events"][TYPES[f"roundledger.{kind}.v1"].__name__]
+    found = refusal({**example, "data": {**example["data"], field: value}})
+    assert (found.code, found.field) == ("LGR-0108", f"data.{field}")
+    assert said in found.detail
+    assert found.value is not None

@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 from unittest.mock import patch
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.api import bodies, intake, plain
-from ledger.reports import Malformed, Report
+from ledger.api import bodies, intake, openapi, plain
+from ledger.reports import TYPES, Malformed, Report
 from tests.unit.api.events import EVENT, event
 
 NOW = datetime(2026, 11, 29, 12, 0, 1, tzinfo=UTC)
@@ -96,6 +97,39 @@ def test_what_it_reads_is_what_the_careful_reader_reads(items: list[str]) -> Non
         assert all(isinstance(item, Report) for item in read)
     if all(isinstance(item, Report) and not isinstance(item.body, Malformed) for item in read):
         assert intake.read(raw, bodies.BATCH, NOW).items == read
+
+
+_ALIKE = st.one_of(
+    st.uuids().map(str),
+    st.integers(0, 10**30).map(str),
+    st.dates().map(str),
+    st.times().map(str),
+    st.sampled_from(["1e5", "0x10", "1.0", "true", "null", "None", "NaN", "Infinity", "2026-11-29T12:00:00", "P1D", "0193a0c2"]),
+)
+"""References that look like something else."""
+
+
+@given(st.sampled_from(sorted(TYPES)), _ALIKE)
+def test_a_reference_stays_text_whatever_it_looks_like(kind: str, reference: str) -> None:
+    """In both readers alike: a table that is called as a UUID, a number or a date is, is called so in the log."""
+    model = TYPES[kind]
+    sent = json.loads(json.dumps(openapi.EXAMPLES["events"][model.__name__])) | {"source": "/terminals/T-1"}
+    properties = msgspec.json.schema(model)["$defs"][model.__name__]["properties"]
+    references = [name for name, schema in properties.items() if "An opaque reference" in json.dumps(schema)]
+    sent["data"] |= dict.fromkeys(references, reference)
+    if kind in plain.ABOUT_TABLES:
+        sent["subject"] = reference
+    raw = json.dumps([sent]).encode()
+    assert (plain.read(raw) is None) is (kind in plain.ABOUT_TABLES)
+    quick, careful = intake.read(raw, bodies.BATCH, NOW).items, carefully(raw)
+    for item in (*quick, *careful):
+        assert isinstance(item, Report)
+        assert not isinstance(item.body, Malformed)
+        assert [(type(getattr(item.body, name)), getattr(item.body, name)) for name in references] == [(str, reference)] * len(
+            references
+        )
+    assert quick == careful
+    assert msgspec.json.encode(quick) == msgspec.json.encode(careful)
 
 
 def test_it_reads_what_terminals_send() -> None:

@@ -218,6 +218,14 @@ def test_control_characters_and_markup_are_shown_not_obeyed() -> None:
     assert visible("a\u202eb") == r"a\u202eb"
 
 
+def test_an_empty_table_among_others_says_none() -> None:
+    rows = [{column.key: "1" if column.kind != "text" else "MOP" for column in COLUMNS}]
+    report = Report("Round", [Sheet(COLUMNS, rows, title="Bets"), Sheet(COLUMNS, [], name="voids", title="Voids")])
+    drawn = printed(report, "table").stdout
+    assert drawn.endswith("Voids\n  none\n")
+    assert "No activity" not in drawn
+
+
 def test_an_empty_report_says_so() -> None:
     empty = Report("Table report", [Sheet(COLUMNS, [], name="rows")])
     assert "No activity" in printed(empty, "table").stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from datetime import timedelta
 from typing import Any
@@ -154,6 +155,71 @@ def test_both_stories_of_a_corrected_bet_are_told_with_who_asked_and_who_approve
     assert [story["standing"]["result"] for story in explained.document()["stories"]] == ["lost", "won"]
     assert any("S-2 approved it" in line for line in lines)
     assert any("the outcome was put right: 18, red, not 17, black" in line for line in lines)
+
+
+def shown(table: Table) -> dict[str, list[dict[str, Any]]]:
+    """What `roundledger rounds show --json` has of the table's round."""
+    found = view(table.log)
+    assert found is not None
+    document: dict[str, list[dict[str, Any]]] = json.loads(as_json(round_report(found, table.log, {}, table.law)))
+    return document
+
+
+def test_a_round_shows_outcome_and_bets_as_recorded_and_as_corrected(corrected: tuple[Table, UUID]) -> None:
+    table, bet = corrected
+    document = shown(table)
+    recorded, put_right = document["outcomes"]
+    assert (recorded["outcome"], recorded["shown"], recorded["correction"]) == ("17", "17, black", None)
+    assert (put_right["outcome"], put_right["shown"], put_right["struck_by"]) == ("18", "18, red", None)
+    assert recorded["struck_by"] == put_right["correction"] is not None
+    assert (put_right["proposed_by"], put_right["approved_by"]) == ("S-1", "S-2")
+    [changed] = document["corrected_bets"]
+    assert changed["bet"] == str(bet)
+    assert [(changed[f"{name}_was"], changed[name]) for name in ("result", "stake", "returned")] == [
+        ("lost", "won"),
+        ("10000", "10000"),
+        ("0", "20000"),
+    ]
+    assert (changed["spot_was"], changed["spot"], changed["approved_by"]) == (None, None, "S-2")
+
+
+def test_a_round_shows_throws_as_recorded_and_as_corrected_with_their_points() -> None:
+    table = Table("53/2010")
+    bet = table.bet("pass", 10_000)
+    table.say(BettingClosed)
+    table.say(ThrowRecorded, throw=1, raw="6-2", outcome="2-6", shown="8", point=8, **CURRENCY)
+    lost = table.decided("pass", 10_000, "3-4", State(8))
+    lines = (table.line(bet, lost),)
+    table.say(ThrowRecorded, throw=2, raw="3-4", outcome="3-4", shown="7", decided=True, **CURRENCY, lost=lines)
+    table.say(RoundSettled, bets=1, handle="10000", **TOTALS, **CURRENCY)
+    assert [throw["struck_by"] for throw in shown(table)["throws"]] == [None, None]
+    correction = uuid(table.rng)
+    said: dict[str, Any] = {"kind": "outcome", "reason": "miskeyed_outcome", "outcome": "2-4,void,3-4"}
+    table.say(CorrectionProposed, correction=correction, **said, **CURRENCY, by="S-1")
+    table.say(CorrectionApproved, correction=correction, approval=1, by="S-2")
+    said = {"was": "2-6,3-4", "was_shown": "8, 7", "raw": "2-4,void,3-4", "outcome": "2-4,void,3-4", "shown": "6, void, 7"}
+    table.say(OutcomeCorrected, correction=correction, **said)
+    table.say(RoundResettled, correction=correction, bets=1, handle="10000", **TOTALS, **CURRENCY)
+    throws = shown(table)["throws"]
+    assert [(throw["outcome"], throw["point"]) for throw in throws] == [
+        ("2-6", 8),
+        ("3-4", 0),
+        ("2-4", 6),
+        ("void", 6),
+        ("3-4", 0),
+    ]
+    assert [throw["struck_by"] for throw in throws] == [str(correction)] * 2 + [None] * 3
+    assert [throw["correction"] for throw in throws] == [None] * 2 + [str(correction)] * 3
+
+
+def test_a_bet_whose_result_a_correction_leaves_is_not_said_to_be_another(corrected: tuple[Table, UUID]) -> None:
+    table, bet = corrected
+    at = next(at for at, each in enumerate(table.log) if isinstance(each.body, BetCorrected))
+    body: Any = table.log[at].body
+    before = msgspec.structs.replace(body.after, stake="5000")
+    told = [msgspec.structs.replace(table.log[at], body=msgspec.structs.replace(body, before=before))]
+    [(words, _)] = happened(told, bet, ())
+    assert words == "the bet was put right: it is won as before; stake 100.00, not 50.00"
 
 
 def test_a_correction_that_the_rules_do_not_give_is_named(corrected: tuple[Table, UUID]) -> None:

@@ -1,0 +1,75 @@
+"""What figures rest on that no held text of a regulation says: bets without rule text, and odds that are assumed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from ledger.rules import Regulation
+
+_RESTING = "SELECT DISTINCT regulation FROM projection.table_rounds"
+_SPOTS = """
+SELECT DISTINCT b.spot FROM projection.bets AS b
+JOIN projection.rounds AS r USING (round)
+LEFT JOIN projection.results AS s USING (round, bet)
+WHERE r.regulation = %(order)s AND (%(day)s::date IS NULL OR r.gaming_day = %(day)s)
+AND (s.result IN ('lost', 'won', 'push') OR (s.result IS NULL AND NOT %(decided)s))
+"""
+
+
+def notes(conn: psycopg.Connection[Any], *, day: date | None = None, decided: bool = True) -> list[str]:
+    """A sentence for each kind of bet that stands in figures and whose odds no held text has, as `explain` says it of a bet.
+
+    Of one gaming day or of all; with `decided`, of bets that won, lost or were pushed, else of open ones too.
+    """
+    said = []
+    for (order,) in conn.execute(f"{_RESTING} ORDER BY regulation").fetchall():
+        found = _rests_on_something(order)
+        if found is not None:
+            rows = conn.execute(_SPOTS, {"order": order, "day": day, "decided": decided}).fetchall()
+            said += _sentences(found, (spot for (spot,) in rows))
+    return said
+
+
+def notes_on(order: str, spots: Iterable[str]) -> list[str]:
+    """The same of bets under one order on these spots, in canonical notation."""
+    found = _rests_on_something(order)
+    return [] if found is None else _sentences(found, spots)
+
+
+def _sentences(regulation: Regulation, spots: Iterable[str]) -> list[str]:
+    from ledger.rules import UNVERIFIED
+
+    found = _with_all_bets(regulation)
+    used = {found.spot_in_play(spot).chance.code for spot in set(spots)}
+    without_text = ", ".join(chance.code for chance in found.unverified_chances if chance.code in used)
+    said = [f"{found.order}: bets on {without_text} stand in these figures; {UNVERIFIED}"] if without_text else []
+    by_reason: dict[str, list[str]] = defaultdict(list)
+    for chance in found.chances:
+        if chance.code in used and "odds" in chance.assumed:
+            by_reason[chance.assumed["odds"]].append(chance.code)
+    for reason, codes in by_reason.items():
+        said.append(f"{found.order}: bets on {', '.join(codes)} stand in these figures at odds that are assumed; {reason}")
+    return said
+
+
+def _rests_on_something(order: str) -> Regulation | None:
+    """The regulation, where it has bets of which there is something to say."""
+    from ledger.errors import Refusal
+    from ledger.rules import regulation
+
+    try:
+        found = regulation(order)
+    except Refusal:  # it was played under, and this program holds it no more: what its bets rest on is in the log alone
+        return None
+    return found if found.unverified_chances or any("odds" in chance.assumed for chance in found.chances) else None
+
+
+def _with_all_bets(regulation: Regulation) -> Regulation:
+    """The regulation with its bets without rule text turned on, so that it can read every spot that was ever bet."""
+    return regulation.with_unverified() if regulation.unverified_chances and not regulation.unverified_on else regulation
