@@ -77,6 +77,7 @@ CODES: dict[str, Code] = {
     "LGR-0247": Code("No article was breached", 422),
     "LGR-0248": Code("No such correction in this round", 404, retryable=True),
     "LGR-0249": Code("Another person has to decide this", 409),
+    "LGR-0250": Code("What the correction was proposed on has changed", 409),
     "LGR-0251": Code("Not an amount that is paid ex gratia", 422),
     # 03: retries and terminals
     "LGR-0301": Code("This event id was used for another body", 422),
@@ -121,6 +122,7 @@ CODES: dict[str, Code] = {
     "LGR-0521": Code("Another process writes this table", 409, retryable=True),
     "LGR-0522": Code("The log does not hold what this cursor has read", 410),
     "LGR-0523": Code("A projection stands still", 503, retryable=True),
+    "LGR-0524": Code("The database cannot take this event", 422),
     # 06: the property's configuration
     "LGR-0601": Code("No property is configured", 409),
     "LGR-0602": Code("Unknown table", 422),
@@ -130,6 +132,7 @@ CODES: dict[str, Code] = {
     "LGR-0606": Code("The stake is above the maximum", 422),
     "LGR-0607": Code("The bet would exceed the table's exposure limit", 422),
     "LGR-0608": Code("The bet would exceed the table's differential", 422),
+    "LGR-0609": Code("The table's own stream is a round", 409),
     "LGR-0610": Code("The property does not know this person so", 422),
     "LGR-0611": Code("A table with an open round cannot be given up", 409, retryable=True),
     # 07: the command line

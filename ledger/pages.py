@@ -65,7 +65,8 @@ PAGES: dict[str, str] = {
     "LGR-0213": "The bet was withdrawn, declared void, carried on or decided before; nothing more can happen to it here.",
     "LGR-0214": (
         "Some bets stay where they are: those that a void round of cussec handed on, those of craps that have their number, and "
-        "those behind which odds lie. The detail says which; the cite says by what."
+        "those behind which odds lie. The detail says which; the cite says by what. A bet of craps that has its number is "
+        "declared void by two persons, by a correction."
     ),
     "LGR-0215": (
         "While a review is open nothing settles the round. A person releases the hold with its finding; then send the same event "
@@ -130,6 +131,11 @@ PAGES: dict[str, str] = {
         "round. If the proposal is still on its way, send this again after it."
     ),
     "LGR-0249": "Whoever asks for a correction does not approve it, and where two approvals are needed they are of two persons.",
+    "LGR-0250": (
+        "A correction is approved on what it was proposed on. Since then another correction or the table itself has changed the "
+        "bet, or what decides it, so that the approval would move something else than its author saw. It can be declined, and "
+        "what is still to be put right is proposed anew."
+    ),
     "LGR-0251": (
         "What is paid ex gratia stands in the place of what the chips would have brought: it is a whole number of the table's "
         "payable units, and no more than their stake and the highest net prize that they could have won."
@@ -213,6 +219,10 @@ PAGES: dict[str, str] = {
         "after. Posts are taken as ever. The log names the event and the reason; install the release that can fold it, or repair "
         "the table, and start the service again: each start tries once more."
     ),
+    "LGR-0524": (
+        "The event was allowed, but what it comes to does not fit into the database or breaks a constraint there. It is refused "
+        "for good, so that the events after it go on; the log names it. Once the reason is mended, send it as a new event."
+    ),
     "LGR-0519": "The server named in the settings is somebody else's to start and stop.",
     "LGR-0520": (
         "Per currency all balances sum to zero; these do not, so a table was changed by hand. `roundledger replay` names "
@@ -230,6 +240,10 @@ PAGES: dict[str, str] = {
     "LGR-0607": (
         "The table's exposure limit bounds what the house can lose on all open bets of the round, whatever the table shows. With "
         "this bet it could lose more. A bet that does not raise the worst case is taken all the same."
+    ),
+    "LGR-0609": (
+        "What concerns a table and no round of it has a stream of its own, whose id is made of the table's. In an older log a "
+        "round can have that very id. The round stays as it is; the table needs another id in the property's configuration."
     ),
     "LGR-0608": (
         "The table's differential bounds by how much the stakes on one of two opposing spots, such as red and black, may exceed "

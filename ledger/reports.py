@@ -391,6 +391,11 @@ def table_stream(table: str) -> UUID:
     return uuid5(_TABLES, table)
 
 
+def is_derived(id: UUID) -> bool:
+    """Whether the id is of the kind that the ledger makes of names, for tables and documents; no round has such a one."""
+    return id.version == 5
+
+
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """Who sent a request, as far as that was proved."""
 

@@ -130,7 +130,8 @@ def _event(topic: str, data: str) -> dict[str, Any]:
             },
             "sequence": {
                 "type": "string",
-                "pattern": "^[0-9]{1,16}$",
+                "pattern": "^0{0,15}[1-9][0-9]{0,15}$",
+                "maxLength": 16,
                 "description": "The terminal's own number of the event, from 1 in each epoch, below 2^53.",
             },
             "datacontenttype": {

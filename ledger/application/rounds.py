@@ -18,10 +18,20 @@ from uuid import UUID
 
 import msgspec
 from eventsourcing.application import Application
-from eventsourcing.persistence import InfrastructureFactory, IntegrityError, Mapper, OperationalError
+from eventsourcing.persistence import DataError, InfrastructureFactory, IntegrityError, Mapper, OperationalError
 from eventsourcing.utils import Environment
 
-from ledger.application.answers import again, as_it_said, is_conflict, mark, of_the_database, rejected, unanswered, within
+from ledger.application.answers import (
+    again,
+    as_it_said,
+    is_conflict,
+    mark,
+    of_the_database,
+    rejected,
+    unanswered,
+    untakeable,
+    within,
+)
 from ledger.application.desk import Desk, rests_on_configuration
 from ledger.application.group import Group
 from ledger.application.memory import Memory
@@ -130,6 +140,15 @@ class Rounds(Application[UUID]):
         """Fills `verdicts` for the reports at `waiting`, whose event ids all differ."""
         try:
             self._append_group(reports, waiting, verdicts, known=None)
+        except DataError as error:
+            # One of them is what the database cannot take, and nobody knows which: it is found by halves.
+            self._doubt(error)
+            if len(waiting) == 1:
+                self._put_aside(reports, waiting[0], verdicts, error)
+                return
+            half = len(waiting) // 2
+            self._post_distinct(reports, waiting[:half], verdicts)
+            self._post_distinct(reports, waiting[half:], verdicts)
         except (IntegrityError, OperationalError) as error:
             if not is_conflict(error):
                 raise
@@ -139,8 +158,8 @@ class Rounds(Application[UUID]):
             known = self._recorder.receipts([reports[n].event_id for n in waiting])
             try:
                 self._append_group(reports, waiting, verdicts, known)
-            except (IntegrityError, OperationalError) as another:
-                if not is_conflict(another):
+            except (IntegrityError, OperationalError, DataError) as another:
+                if not isinstance(another, DataError) and not is_conflict(another):
                     raise
                 self._doubt(another)
                 for n in waiting:
@@ -151,6 +170,10 @@ class Rounds(Application[UUID]):
             known = self._recorder.receipts([reports[n].event_id])
             try:
                 self._append_group(reports, [n], verdicts, known)
+            except DataError as error:
+                self._doubt(error)
+                self._put_aside(reports, n, verdicts, error)
+                return
             except (IntegrityError, OperationalError) as error:
                 if not is_conflict(error):
                     raise
@@ -160,6 +183,23 @@ class Rounds(Application[UUID]):
                 return
         busy = Refusal("LGR-0503", "other writers keep changing this round", help="send the same event again")
         verdicts[n] = rejected(reports[n], busy)
+
+    def _put_aside(self, reports: Sequence[Report], n: int, verdicts: dict[int, Verdict], error: DataError) -> None:
+        """Refuses for good the report that the database cannot take, so that it stands in nobody's way."""
+        report, group = reports[n], Group(doubt=True)
+        receipt = self._recorder.receipts([report.event_id]).get(report.event_id)
+        if receipt is not None:
+            verdicts[n] = self._again(report, receipt, group)
+            return
+        refusal = untakeable(report, error)
+        verdicts[n] = rejected(report, refusal)
+        group.rejections.append(_rejection(report, refusal))
+        group.receive(self._memory.sequences.known(report), report)
+        try:
+            self._append(group)
+        except DataError:
+            group.undo()
+            _log.exception("nor can it take that event %s was refused", report.event_id)
 
     def _append_group(
         self,
@@ -209,9 +249,7 @@ class Rounds(Application[UUID]):
                 # The ledger's own fault (a log that cannot be read) is no verdict: once it is mended, the report may be right.
                 _log.error("event %s cannot be decided: %s: %s", report.event_id, reason, reason.value)
                 continue
-            group.rejections.append(
-                Rejection(report.event_id, report.terminal, report.epoch, report.sequence, report.round, mark(report), reason)
-            )
+            group.rejections.append(_rejection(report, reason))
             group.receive(line, report)
         try:
             positions = self._append(group)
@@ -294,6 +332,10 @@ class Rounds(Application[UUID]):
         """The regulation under which the round is played, by its content in the log."""
         with self._lock, as_it_said():
             return self._houses.regulation(round_.terms.regulation_hash)
+
+
+def _rejection(report: Report, refusal: Refusal) -> Rejection:
+    return Rejection(report.event_id, report.terminal, report.epoch, report.sequence, report.round, mark(report), refusal)
 
 
 def _without_repeats(reports: Sequence[Report], waiting: list[int]) -> tuple[list[int], list[int]]:

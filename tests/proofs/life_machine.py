@@ -131,7 +131,7 @@ class Life(RuleBasedStateMachine):
             return
         bet = self.some_bet(n)
         report = self.terminal.report(VoidBet(bet=bet, reason="miskeyed"), by=by)
-        self.act("void bet", report, lambda: self.coup.take_back(bet, void=True), personal=True)
+        self.act("void bet", report, lambda: self.coup.take_back(bet), personal=True)
 
     @rule(n=NUMBER)
     def close(self, n: int = 0) -> None:
