@@ -52,7 +52,7 @@ def correct() -> None:
     """Put right what was recorded wrongly; it takes two persons.
 
     One proposes a correction, another approves it, and with the last approval needed it is made. Nothing is edited: the
-    round keeps both stories, and only differences move. Who you are says your token, in ROUNDLEDGER_TOKEN or a file.
+    round keeps both stories, and only differences move. Who you are says your token, in LEDGER_TOKEN or a file.
     """
 
 

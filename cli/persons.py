@@ -55,14 +55,14 @@ def person_options(command: Command) -> Command:
     for option in (
         click.option(
             "--person",
-            envvar="ROUNDLEDGER_PERSON",
+            envvar="LEDGER_PERSON",
             show_envvar=True,
             help="Your reference, which the service compares with your token; without a service the token alone says it.",
         ),
-        click.option("--token-file", type=FILE, help="File with your token, in place of ROUNDLEDGER_TOKEN."),
+        click.option("--token-file", type=FILE, help="File with your token, in place of LEDGER_TOKEN."),
         click.option(
             "--url",
-            envvar="ROUNDLEDGER_URL",
+            envvar="LEDGER_URL",
             show_envvar=True,
             help="The running service. Without it the command writes to the database itself.",
         ),
@@ -74,12 +74,12 @@ def person_options(command: Command) -> Command:
 @contextmanager
 def speaking(url: str | None, token_file: Path | None, person: str | None) -> Iterator[Speaker]:
     """The person whose token it is. Raises Refusal (08) where there is none, or where it is not theirs."""
-    token = (token_file.read_text("utf-8") if token_file else os.environ.get("ROUNDLEDGER_TOKEN", "")).strip()
+    token = (token_file.read_text("utf-8") if token_file else os.environ.get("LEDGER_TOKEN", "")).strip()
     if not token:
         raise Refusal(
             "LGR-0801",
             "no token says who you are",
-            help="put your token into ROUNDLEDGER_TOKEN, or name its file with --token-file",
+            help="put your token into LEDGER_TOKEN, or name its file with --token-file",
         )
     if url is not None:
         import httpx

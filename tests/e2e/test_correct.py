@@ -40,11 +40,11 @@ def way(request: pytest.FixtureRequest, dsn: str) -> Iterator[dict[str, Any]]:
     else:
         with service(dsn) as url:
             # The database stands in the way of nobody who has the service: this one does not exist.
-            yield {"ROUNDLEDGER_URL": url, "LEDGER_DSN": "host=nowhere.invalid"}
+            yield {"LEDGER_URL": url, "LEDGER_DSN": "host=nowhere.invalid"}
 
 
 def as_(person: str, tokens: dict[str, str]) -> dict[str, Any]:
-    return {"ROUNDLEDGER_TOKEN": tokens[person], "ROUNDLEDGER_PERSON": person}
+    return {"LEDGER_TOKEN": tokens[person], "LEDGER_PERSON": person}
 
 
 def test_one_person_proposes_and_another_approves(
@@ -76,9 +76,9 @@ def test_a_name_that_is_typed_is_nobody(
     table, _ = settled
     wish = ("correct", "propose", str(table.round), "outcome", "--outcome", "7", "--reason", "miskeyed_outcome")
     for settings, code in (
-        ({"ROUNDLEDGER_PERSON": AUTHOR}, "LGR-0801"),
-        ({"ROUNDLEDGER_PERSON": AUTHOR, "ROUNDLEDGER_TOKEN": "rlt_made-up"}, "LGR-0802"),
-        ({"ROUNDLEDGER_PERSON": AUTHOR, "ROUNDLEDGER_TOKEN": tokens[APPROVER]}, "LGR-0804"),
+        ({"LEDGER_PERSON": AUTHOR}, "LGR-0801"),
+        ({"LEDGER_PERSON": AUTHOR, "LEDGER_TOKEN": "rlt_made-up"}, "LGR-0802"),
+        ({"LEDGER_PERSON": AUTHOR, "LEDGER_TOKEN": tokens[APPROVER]}, "LGR-0804"),
         (as_(AUDITOR, tokens), "LGR-0804"),
     ):
         refused = roundledger(*wish, code=2, **settings, **way)
