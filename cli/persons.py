@@ -45,6 +45,9 @@ class Speaker(Protocol):
         """Reports an event of this type; the positions of what it brought about. Raises the Refusal otherwise."""
 
 
+token_file_option = click.option("--token-file", type=FILE, help="File with your token, in place of LEDGER_TOKEN.")
+
+
 def person_options(command: Command) -> Command:
     """The options by which a person is known and the ledger is reached; the command receives `ask`, which gives the Speaker."""
 
@@ -59,7 +62,7 @@ def person_options(command: Command) -> Command:
             show_envvar=True,
             help="Your reference, which the service compares with your token; without a service the token alone says it.",
         ),
-        click.option("--token-file", type=FILE, help="File with your token, in place of LEDGER_TOKEN."),
+        token_file_option,
         click.option(
             "--url",
             envvar="LEDGER_URL",
@@ -71,16 +74,22 @@ def person_options(command: Command) -> Command:
     return with_speaker  # type: ignore[return-value]
 
 
-@contextmanager
-def speaking(url: str | None, token_file: Path | None, person: str | None) -> Iterator[Speaker]:
-    """The person whose token it is. Raises Refusal (08) where there is none, or where it is not theirs."""
-    token = (token_file.read_text("utf-8") if token_file else os.environ.get("LEDGER_TOKEN", "")).strip()
+def token_of(file: Path | None) -> str:
+    """The token in a file, or else in LEDGER_TOKEN. Raises Refusal LGR-0801 where there is none."""
+    token = (file.read_text("utf-8") if file else os.environ.get("LEDGER_TOKEN", "")).strip()
     if not token:
         raise Refusal(
             "LGR-0801",
             "no token says who you are",
             help="put your token into LEDGER_TOKEN, or name its file with --token-file",
         )
+    return token
+
+
+@contextmanager
+def speaking(url: str | None, token_file: Path | None, person: str | None) -> Iterator[Speaker]:
+    """The person whose token it is. Raises Refusal (08) where there is none, or where it is not theirs."""
+    token = token_of(token_file)
     if url is not None:
         import httpx
 

@@ -294,5 +294,10 @@ PAGES: dict[str, str] = {
         "it were. What was put in before is still there and can be sent. Make room, then do it again."
     ),
     "LGR-0722": "A terminal signs with the key in a file: what `roundledger keys issue TERMINAL --json` printed.",
+    "LGR-0723": (
+        "What a person decides (a bet declared void, chips that came too late, a hold and its release, a correction and its "
+        "approval) counts by that person's token, which is stored nowhere. Had it to wait, it would be sent with the token of "
+        "whoever comes next. So it is sent while its person is there, at once and by itself, and is over when it is answered."
+    ),
 }
 """Code → what a person should know beyond its title."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,6 @@ from cli.options import FILE
 from ledger.errors import Refusal
 
 if TYPE_CHECKING:
-    import httpx
-
     from ledger.client import Door
 
 URL = "http://127.0.0.1:8044"
@@ -43,8 +40,7 @@ def door_options(command: Callable[..., Any]) -> Callable[..., Any]:
         envvar="LEDGER_KEY",
         show_envvar=True,
         type=FILE,
-        help="File with the terminal's signing key, as `roundledger keys issue TERMINAL --json` prints it. A person's token is "
-        "read from LEDGER_TOKEN.",
+        help="File with the terminal's signing key, as `roundledger keys issue TERMINAL --json` prints it.",
     )
     packed = click.option("--packed", is_flag=True, help="Send larger posts with gzip.")
     return url(key(packed(command)))
@@ -56,12 +52,7 @@ def door(url: str, key: Path | None, packed: bool, *, tries: int) -> Door:
 
     from ledger.client import Door, Retry, Signing
 
-    token = os.environ.get("LEDGER_TOKEN") or None
-    auth: httpx.Auth | None = None
-    if key is not None:
-        auth = Signing.of_file(key, token=token)
-    elif token is not None:
-        auth = Signing(None, token=token)
+    auth = None if key is None else Signing.of_file(key)
     try:
         return Door(url, auth=auth, packed=packed, retry=Retry(tries=tries, longest=5.0))
     except (ValueError, httpx.InvalidURL) as error:

@@ -9,10 +9,13 @@
         outbox.put(happened(CloseBetting(), terminal="T-R01", round=opening.round))
         flush(outbox, door)                                            # now, or whenever the link is up
 
+What a person decides does not wait in an outbox: `act` sends it, with that person's token.
+
 The bodies are those of `ledger.reports`, one struct for each type of event. Nothing of the store, the round or the rules is
 imported: this is what a terminal needs and no more.
 """
 
+from ledger.client.acts import act
 from ledger.client.answers import Answer, FieldError, Item, Problem, Refused, Sequence, Unanswered
 from ledger.client.door import TIMEOUT, Door
 from ledger.client.flush import Flushed, flush
@@ -43,6 +46,7 @@ __all__ = [
     "Standing",
     "TurnedAway",
     "Unanswered",
+    "act",
     "batch",
     "flush",
     "happened",

@@ -29,6 +29,7 @@ from uuid import UUID
 
 import msgspec
 
+from ledger.client.acts import never_waits
 from ledger.client.answers import Item, Problem
 from ledger.client.answers import Sequence as Received
 from ledger.client.happenings import Event
@@ -125,13 +126,15 @@ class Outbox:
     def put(self, *events: Event) -> list[Event]:
         """Stores events, all or none, and numbers them; they are on the disk when this returns.
 
-        Raises Refusal LGR-0721 where there is no room, LGR-0720 where the file cannot be written; none of the events is in the
-        outbox then. Raises ValueError for another terminal's event, a numbered one, one that is too large, or an id that is in
-        the outbox already.
+        Raises Refusal LGR-0721 where there is no room, LGR-0720 where the file cannot be written, and LGR-0723 for a person's
+        act, which `ledger.client.act` sends; none of the events is in the outbox then. Raises ValueError for another terminal's
+        event, a numbered one, one that is too large, or an id that is in the outbox already.
         """
         for event in events:
             if event.terminal != self.terminal or event.sequence is not None:
                 raise ValueError(f"not a fresh event of terminal {self.terminal}: {event}")
+            if event.persons:
+                raise never_waits(event)
         with self._lock:
             with self._writing() as db:
                 if not self._drawn:
