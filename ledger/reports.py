@@ -370,6 +370,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The terminal's own number of the event, where it numbers them."""
     epoch: int | None = None
     """The terminal's count of its own restarts, where it keeps one; its numbers begin anew with each."""
+    behind: bool = False
+    """Whether its sender says that events of its terminal's earlier epochs still wait, of which its own number says nothing."""
     by: str | None = None
     """The person whose act it is, where it is a person's and one has proved to be the one."""
     personal: bool = False

@@ -31,7 +31,7 @@ from ledger.property import Property
 from ledger.reports import OpenRound, Received, Report, Verdict
 from ledger.round import Round, RoundEvent
 from ledger.rules import Regulation
-from ledger.sequences import Line, perhaps_early
+from ledger.sequences import Line, weighed
 from ledger.store.lease import Leases
 from ledger.store.mapper import EventMapper
 from ledger.store.recorder import Claim, LeaseLost, LedgerFactory, LedgerRecorder, Occupancy, Receipt, Rejection
@@ -168,7 +168,7 @@ class Rounds(Application[UUID]):
         if group.doubt and any(isinstance(reports[n].body, OpenRound) for n in waiting):
             self._houses.read()  # it may have been for another process' configuration that the first try was turned away
         decided: dict[int, Verdict] = {}
-        refused: list[tuple[int, Refusal]] = []
+        refused: list[tuple[int, Refusal, int]] = []
         for n in waiting:
             report = reports[n]
             receipt = None if known is None else known.get(report.event_id)
@@ -178,7 +178,7 @@ class Rounds(Application[UUID]):
             try:
                 events = self._desk.decide(report, group)
             except Refusal as refusal:
-                refused.append((n, within(report, refusal)))
+                refused.append((n, within(report, refusal), len(group.numbered)))
                 continue
             start = len(group.events)
             group.events.extend(events)
@@ -187,8 +187,9 @@ class Rounds(Application[UUID]):
             group.receive(self._memory.sequences.known(report), report)
         if refused and known is None:
             # A refusal is final only if the report was not accepted before.
-            known = self._recorder.receipts([reports[n].event_id for n, _ in refused])
-        for n, reason in refused:
+            known = self._recorder.receipts([reports[n].event_id for n, _, _ in refused])
+        all_decided = len(group.numbered)
+        for n, reason, so_far in refused:
             report = reports[n]
             receipt = None if known is None else known.get(report.event_id)
             if receipt is not None:
@@ -197,9 +198,12 @@ class Rounds(Application[UUID]):
             line = self._memory.sequences.known(report)
             if reason.code == "LGR-0303":
                 reason = self._memory.sequences.fork(report)
-            reason = perhaps_early(report, reason, line)
+            if report.sequence is not None:
+                later = [other.sequence for of, other in group.numbered[so_far:all_decided] if of is line and other.sequence]
+                before = self._memory.sequences.before(report, later, others=self._houses.shared(report.terminal))
+                reason = weighed(report, reason, before)
             decided[n] = rejected(report, reason)
-            if reason.meaning.retryable:
+            if reason.retryable:
                 continue
             if reason.meaning.status >= 500:
                 # The ledger's own fault (a log that cannot be read) is no verdict: once it is mended, the report may be right.

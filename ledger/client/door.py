@@ -61,11 +61,12 @@ class Door:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def post(self, events: Sequence[Event | bytes], *, token: str | None = None) -> Answer:
+    def post(self, events: Sequence[Event | bytes], *, token: str | None = None, behind: bool = False) -> Answer:
         """Posts events, encoded or not, as one batch in their order, until it is answered; one item each.
 
-        `token` is that of the person whose acts they are; it goes with this post and no other. Tries again as `retry` says, with
-        the same bytes. Raises Unanswered when it is given up for now, and Refused where the post as a whole can never be taken.
+        `token` is that of the person whose acts they are; it goes with this post and no other. `behind` says that events of the
+        terminal's earlier epochs still wait. Tries again as `retry` says, with the same bytes. Raises Unanswered when it is given
+        up for now, and Refused where the post as a whole can never be taken.
         """
         encoded = [event if isinstance(event, bytes) else event.encoded() for event in events]
         body = batch(encoded)
@@ -75,10 +76,11 @@ class Door:
         if self._packed and len(body) >= _WORTH_PACKING:
             body = gzip.compress(body, 6, mtime=0)
             headers["Content-Encoding"] = "gzip"
+        path = "/v1/events?earlier=waiting" if behind else "/v1/events"
         failures = 0
         while True:
             try:
-                answer = read_answer(self._ask("POST", "/v1/events", body, headers))
+                answer = read_answer(self._ask("POST", path, body, headers))
                 if len(answer.items) != len(encoded):
                     raise Unanswered(f"{len(encoded)} events had {len(answer.items)} answers")
             except Unanswered as failure:

@@ -9,9 +9,9 @@ and two processes with the same file number as one. The epoch is drawn anew when
 above the one in the file, above the clock's microseconds, and by a random step. A file that was copied, or restored to an older
 state, therefore never gives out a number again that another copy gave out, even where the clocks stand still.
 
-Order. Events are sent in the order in which they were put. What was answered is kept: accepted events until `forget`, rejected
-ones for a person, with the reason. Whoever sends the same event twice gets the same answer twice, so two processes may flush one
-outbox at once; the first answer to arrive is kept.
+Order. Events are sent in the order in which they were put, each epoch by itself. What was answered is kept: accepted events until
+`forget`, rejected ones for a person, with the reason. Whoever sends the same event twice gets the same answer twice, so two
+processes may flush one outbox at once; the first answer to arrive is kept.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class Queued(NamedTuple):
     id: UUID
     body: bytes
     """As it is sent, each time."""
+    epoch: int = 0
 
 
 class TurnedAway(NamedTuple):
@@ -170,18 +171,26 @@ class Outbox:
     # What the ledger says of it.
 
     def waiting(self, *, after: int = 0, limit: int, most: int) -> list[Queued]:
-        """The next events that wait, in order, beyond place `after`: up to `limit`, and up to `most` bytes (at least one)."""
+        """The next events that wait, in order, beyond place `after`: of one epoch, up to `limit`, up to `most` bytes."""
         found: list[Queued] = []
         size = 0
-        for n, id_, body in self._ask(
-            "SELECT n, id, body FROM events WHERE state = 'waiting' AND n > ? ORDER BY n LIMIT ?", (after, limit)
+        for n, id_, body, epoch in self._ask(
+            "SELECT n, id, body, epoch FROM events WHERE state = 'waiting' AND n > ? ORDER BY n LIMIT ?", (after, limit)
         ):
             encoded = body.encode()
             size += len(encoded) + 1
-            if found and size > most:
+            if found and (size > most or epoch != found[0].epoch):
                 break
-            found.append(Queued(n, UUID(id_), encoded))
+            found.append(Queued(n, UUID(id_), encoded, epoch))
         return found
+
+    def behind(self, event: Queued) -> bool:
+        """Whether events of earlier epochs wait, of which the number of this one says nothing."""
+        [(waits,)] = self._ask(
+            "SELECT EXISTS (SELECT 1 FROM events WHERE state = 'waiting' AND n < ? AND epoch <> ?)",
+            (event.n, event.epoch),
+        )
+        return bool(waits)
 
     def answered(self, answers: Sequence[tuple[Queued, Item]], received: Sequence[Received] = ()) -> None:
         """Keeps what the ledger said of each event, all or none; of two answers to one event the first that was final.

@@ -166,15 +166,28 @@ def test_what_is_rejected_is_said_and_stays_for_a_person(terminal: Terminal) -> 
 
 
 def test_what_is_turned_away_for_ever_is_given_up_by_a_person(terminal: Terminal) -> None:
-    bet = ("player=P-1", "spot=red", "stake=1000", "currency=MOP")
-    said = terminal("send", "BetPlaced", *bet, "--round", str(uuid4()), "--terminal", "T-R01", "--json")
+    opening = ("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01", "--json")
+    assert terminal(*opening).code == 0
+    said = terminal(*opening)
     assert (said.code, said.json["waiting"]) == (1, 1)
     [waiting] = terminal("status", "--json").json["turned_away"]
-    assert waiting["code"] == "LGR-0202"
+    assert waiting["code"] == "LGR-0201"
     given_up = terminal("status", "--give-up", waiting["id"], "--json")
     assert "1 event given up" in given_up.err
     assert (given_up.json["waiting"], given_up.json["rejected"][0]["id"]) == (0, waiting["id"])
     assert terminal("status", "--seen").code == 0
+
+
+def test_an_outcome_before_the_bell_does_not_wait_for_it(terminal: Terminal, dsn: str) -> None:
+    opening = terminal("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01", "--json").json["put"][0]
+    early = terminal("send", "OutcomeRecorded", "outcome=17", "--round", opening["round"], "--json")
+    assert (early.code, early.json["waiting"], early.json["rejected"][0]["problem"]["code"]) == (1, 0, "LGR-0205")
+    bet = ("player=P-1", "spot=straight:17", "stake=1000", "currency=MOP")
+    assert terminal("send", "BetPlaced", *bet, "--round", opening["round"]).code == 0
+    assert terminal("send", "BettingClosed", "--round", opening["round"]).code == 0
+    assert settled(dsn) == 0
+    assert terminal("send", "OutcomeRecorded", "outcome=4", "--round", opening["round"]).code == 0
+    assert settled(dsn) == 1
 
 
 def test_nothing_is_lost_where_nobody_answers(terminal: Terminal, url: str) -> None:
