@@ -300,7 +300,11 @@ PAGES: dict[str, str] = {
         "The disk on which the outbox lies is full. Of what was to be stored nothing was, so the terminal must not go on as if "
         "it were. What was put in before is still there and can be sent. Make room, then do it again."
     ),
-    "LGR-0722": "A terminal signs with the key in a file: what `roundledger keys issue TERMINAL --json` printed.",
+    "LGR-0722": "A terminal signs with the key in a file: what `roundledger keys issue TERMINAL --out FILE` wrote.",
+    "LGR-0724": (
+        "A key or a token is written to a file that this command makes, for its owner alone. One that is there may be the only "
+        "copy of another secret, so it is never written over. Nothing was issued."
+    ),
     "LGR-0723": (
         "What a person decides (a bet declared void, chips that came too late, a hold and its release, a correction and its "
         "approval) counts by that person's token, which is stored nowhere. Had it to wait, it would be sent with the token of "

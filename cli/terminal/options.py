@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.options import FILE
+from cli.output import say
 from ledger.errors import Refusal
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def door_options(command: Callable[..., Any]) -> Callable[..., Any]:
         envvar="LEDGER_KEY",
         show_envvar=True,
         type=FILE,
-        help="File with the terminal's signing key, as `roundledger keys issue TERMINAL --json` prints it.",
+        help="File with the terminal's signing key, as `roundledger keys issue TERMINAL --out FILE` writes it.",
     )
     packed = click.option("--packed", is_flag=True, help="Send larger posts with gzip.")
     return url(key(packed(command)))
@@ -52,6 +53,8 @@ def door(url: str, key: Path | None, packed: bool, *, tries: int) -> Door:
 
     from ledger.client import Door, Retry, Signing
 
+    if key is not None and key.stat().st_mode & 0o077:
+        say(f"warning: others on this machine can read the key in {key}: chmod 600 {key}")
     auth = None if key is None else Signing.of_file(key)
     try:
         return Door(url, auth=auth, packed=packed, retry=Retry(tries=tries, longest=5.0))

@@ -26,7 +26,7 @@ class Signing(httpx.Auth):
 
     @classmethod
     def of_file(cls, path: Path) -> Self:
-        """Signs with the key in the file at `path`: what `roundledger keys issue TERMINAL --json` printed.
+        """Signs with the key in the file at `path`: what `roundledger keys issue TERMINAL --out FILE` wrote.
 
         Raises Refusal LGR-0722, which shows nothing of the file.
         """
@@ -53,6 +53,5 @@ class _KeyFile(msgspec.Struct, frozen=True):
 
 
 def _unreadable(path: Path, detail: str) -> Refusal:
-    return Refusal(
-        "LGR-0722", detail, field="key", value=str(path), help="keep what `roundledger keys issue TERMINAL --json` prints"
-    )
+    help = "name the file that `roundledger keys issue TERMINAL --out FILE` wrote"
+    return Refusal("LGR-0722", detail, field="key", value=str(path), help=help)
