@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import httpx
     import psycopg
 
+    from cli.output import Report
     from ledger.application import Rounds
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -40,6 +41,9 @@ class Speaker(Protocol):
 
     def currency(self, round_: UUID) -> str:
         """The currency of a round, for amounts as people write them."""
+
+    def preview(self, round_: UUID, correction: UUID) -> Report | None:
+        """What a correction would change; None where that cannot be seen from here."""
 
     def say(self, type_: str, round_: UUID, data: Mapping[str, Any], id_: UUID) -> list[str]:
         """Reports an event of this type; the positions of what it brought about. Raises the Refusal otherwise."""
@@ -139,6 +143,9 @@ class _OverHttp:
     def currency(self, round_: UUID) -> str:
         return str(self._asked("GET", f"/v1/rounds/{round_}")["currency"])
 
+    def preview(self, round_: UUID, correction: UUID) -> Report | None:
+        return None
+
     def say(self, type_: str, round_: UUID, data: Mapping[str, Any], id_: UUID) -> list[str]:
         event = _event(self._person, type_, round_, data, id_)
         headers = {"content-type": "application/cloudevents+json"}
@@ -190,6 +197,11 @@ class _Straight:
 
     def currency(self, round_: UUID) -> str:
         return self._rounds.round(round_).terms.currency
+
+    def preview(self, round_: UUID, correction: UUID) -> Report | None:
+        from cli.correction import preview
+
+        return preview(self._rounds, round_, correction)
 
     def say(self, type_: str, round_: UUID, data: Mapping[str, Any], id_: UUID) -> list[str]:
         from ledger.api import bodies, intake

@@ -12,6 +12,7 @@ import logging
 import random
 import time
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from threading import Lock
 from typing import Any, cast
 from uuid import UUID
@@ -26,10 +27,11 @@ from ledger.application.desk import Desk
 from ledger.application.group import Group
 from ledger.application.memory import Memory
 from ledger.errors import Refusal
+from ledger.events import Event
 from ledger.houses import Houses
 from ledger.property import Property
 from ledger.reports import OpenRound, Received, Report, Verdict
-from ledger.round import Round, RoundEvent
+from ledger.round import Origin, Round, RoundEvent
 from ledger.rules import Regulation
 from ledger.sequences import Line, weighed
 from ledger.store.lease import Leases
@@ -289,6 +291,15 @@ class Rounds(Application[UUID]):
         """The round as the log has it now. Raises Refusal LGR-0202 where there is none."""
         with as_it_said():
             return self._memory.load(id)
+
+    def effects_of(self, round_: Round, correction: UUID) -> list[Event]:
+        """What the approval of a correction of the round would bring about; raises the reason where it could not be approved."""
+        with self._lock, as_it_said():
+            self._houses.read()
+            round_.limits = self._houses.played_under(round_.terms).table.limits
+            rules = self._houses.regulation(round_.terms.regulation_hash)
+            now = datetime.now(UTC)
+            return round_.effects_of(rules, correction, Origin(correction, "", None, now, now))
 
     def regulation_of(self, round_: Round) -> Regulation:
         """The regulation under which the round is played, by its content in the log."""
