@@ -177,8 +177,9 @@ _PUT = ("id", "type", "round", "epoch", "sequence")
 def _tell(outbox: Outbox, put: Sequence[Event], flushed: Flushed | None, act: _Act | None, form: Form) -> None:
     import msgspec
 
-    stands = outbox.standing()
-    rejected = [each for each in outbox.rejected() if each.id in {event.id for event in put}]
+    stands, ids = outbox.standing(), {event.id for event in put}
+    rejected = [each for each in outbox.rejected() if each.id in ids]
+    turned_away = [each for each in outbox.turned_away(-1) if each.id in ids]
     rows = [{column: getattr(event, column) for column in _PUT} for event in put]
     if form == "json":
         sent = None
@@ -193,6 +194,7 @@ def _tell(outbox: Outbox, put: Sequence[Event], flushed: Flushed | None, act: _A
                 "act": None if act is None else act.told(),
                 "waiting": stands.waiting,
                 "rejected": [{"id": str(each.id), "problem": msgspec.to_builtins(each.problem)} for each in rejected],
+                "turned_away": [{"id": str(each.id), "problem": msgspec.to_builtins(each.problem)} for each in turned_away],
             }
         )
         return
@@ -210,8 +212,11 @@ def _tell(outbox: Outbox, put: Sequence[Event], flushed: Flushed | None, act: _A
         say(f"{act.event.type} {act.event.id}: {act.words()}")
     if flushed.failure is not None:
         say(f"not sent: {visible(str(flushed.failure))}; what waits is kept, and sent by the next call")
-    elif stands.last_problem is not None:
-        say(f"turned away for now: {visible(stands.last_problem)}")
+        return
+    for each in turned_away:
+        say(f"turned away for now {each.id}: {visible(str(each.problem))}")
+    if earlier := stands.waiting - len(turned_away):
+        say(f"{counted(earlier, 'event')} put in before {'waits' if earlier == 1 else 'wait'}: roundledger terminal status")
 
 
 def _fields(given: Iterable[str]) -> dict[str, Any]:

@@ -178,6 +178,26 @@ def test_what_is_turned_away_for_ever_is_given_up_by_a_person(terminal: Terminal
     assert terminal("status", "--seen").code == 0
 
 
+def test_each_reason_that_is_told_is_that_events_own(terminal: Terminal) -> None:
+    """An event that was turned away was told why another one, which waited before it, had been."""
+    opening = ("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01")
+    first = terminal(*opening, "--json").json["put"][0]["round"]
+    waits = terminal(*opening, "--json").json
+    [own] = waits["turned_away"]
+    assert (own["id"], own["problem"]["code"]) == (waits["put"][0]["id"], "LGR-0201")
+    bet = terminal("send", "BetPlaced", "player=P-1", "spot=red", "stake=1000", "currency=MOP", "--round", first)
+    assert bet.code == 1
+    assert "turned away" not in bet.err
+    assert "1 event put in before waits" in bet.err
+    lost = str(uuid4())
+    orphan = terminal("send", "BettingClosed", "--round", lost)
+    assert "LGR-0201" not in orphan.err
+    assert "LGR-0202" in orphan.err
+    other = terminal(*opening, "--round", lost)
+    assert f"table R01 has round {first} open" in other.err
+    assert other.err.count("LGR-0201") == 1
+
+
 def test_an_outcome_before_the_bell_does_not_wait_for_it(terminal: Terminal, dsn: str) -> None:
     opening = terminal("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01", "--json").json["put"][0]
     early = terminal("send", "OutcomeRecorded", "outcome=17", "--round", opening["round"], "--json")
