@@ -20,7 +20,7 @@ from ledger.client.answers import Answer, FieldError, Item, Problem, Refused, Se
 from ledger.client.door import TIMEOUT, Door
 from ledger.client.flush import Flushed, flush
 from ledger.client.happenings import BATCH_TYPE, Event, batch, happened, uuid7
-from ledger.client.outbox import Outbox, Queued, Standing, TurnedAway
+from ledger.client.outbox import Failure, Outbox, Queued, Standing, TurnedAway
 from ledger.client.retry import Retry, retry_after
 from ledger.client.sender import Sender, Sent
 from ledger.client.signing import Signing
@@ -31,6 +31,7 @@ __all__ = [
     "Answer",
     "Door",
     "Event",
+    "Failure",
     "FieldError",
     "Flushed",
     "Item",

@@ -111,7 +111,8 @@ class Door:
             return response.content
         problem = read_problem(response.status_code, response.content)
         if problem.retryable:
-            raise Unanswered(str(problem), retry_after=retry_after(response.headers.get("retry-after")))
+            wait = retry_after(response.headers.get("retry-after"))
+            raise Unanswered(str(problem), retry_after=wait, code=problem.code or None)
         raise Refused(problem)
 
 

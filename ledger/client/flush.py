@@ -58,6 +58,7 @@ def flush(outbox: Outbox, door: Door, *, batch: int = BATCH, stop: Callable[[], 
             past = 0 if judged else events[-1].n
     except (Unanswered, Refused) as failure:
         done.failure = failure
+        outbox.failed(failure)
     done.waiting = outbox.backlog
     return done
 

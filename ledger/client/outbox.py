@@ -24,13 +24,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import RLock
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 from uuid import UUID
 
 import msgspec
 
 from ledger.client.acts import never_waits
-from ledger.client.answers import Item, Problem
+from ledger.client.answers import Item, Problem, Refused, Unanswered
 from ledger.client.answers import Sequence as Received
 from ledger.client.happenings import Event
 from ledger.client.outbox_file import opened, told, transaction, unfit
@@ -71,6 +71,16 @@ class TurnedAway(NamedTuple):
     """The event as it was sent."""
 
 
+class Failure(NamedTuple):
+    """A post that came to nothing."""
+
+    at: datetime
+    kind: Literal["link", "refused"]
+    """`link`: nothing of the ledger answered. `refused`: the ledger did, and took nothing of it, for now or for good."""
+    code: str | None
+    words: str
+
+
 class Standing(NamedTuple):
     """How an outbox stands."""
 
@@ -93,6 +103,10 @@ class Standing(NamedTuple):
     """Events kept in the file that were accepted."""
     rejected: int
     """Events that were rejected for good and not marked as seen."""
+    failure: Failure | None = None
+    """The last post that came to nothing, even where others were answered since."""
+    answered: datetime | None = None
+    """When the ledger last answered a post in which something was judged."""
 
 
 class Outbox:
@@ -214,6 +228,14 @@ class Outbox:
                 if each.terminal == self.terminal:
                     db.execute("INSERT OR REPLACE INTO received VALUES (?, ?, ?)", (each.epoch, each.contiguous, at))
 
+    def failed(self, failure: Unanswered | Refused) -> None:
+        """Keeps why a post came to nothing, in the place of the failure before it."""
+        kind = "refused" if failure.code else "link"
+        with self._writing() as db:
+            db.execute("DELETE FROM failure")
+            values = (self._moment(), kind, failure.code, str(failure))
+            db.execute("INSERT INTO failure (at, kind, code, words) VALUES (?, ?, ?, ?)", values)
+
     def rejected(self, *, seen: bool = False) -> list[TurnedAway]:
         """The events that were rejected for good, in order; with `seen` also those that somebody has seen to."""
         return self._turned_away("rejected", int(seen), -1)
@@ -292,11 +314,13 @@ class Outbox:
                 (SELECT put_at FROM events WHERE state = 'waiting' ORDER BY n LIMIT 1),
                 (SELECT problem FROM events WHERE state = 'waiting' ORDER BY n LIMIT 1),
                 (SELECT count(*) FROM events WHERE state = 'acknowledged'),
-                (SELECT count(*) FROM events WHERE state = 'rejected' AND seen = 0)
-            FROM numbering n
+                (SELECT count(*) FROM events WHERE state = 'rejected' AND seen = 0),
+                (SELECT max(heard_at) FROM received),
+                f.at, f.kind, f.code, f.words
+            FROM numbering n LEFT JOIN failure f ON true
             """
         )
-        name, epoch, last, contiguous, received, waiting, oldest, problem, acknowledged, rejected = found
+        name, epoch, last, contiguous, received, waiting, oldest, problem, acknowledged, rejected, answered, *failure = found
         return Standing(
             name,
             epoch,
@@ -308,6 +332,8 @@ class Outbox:
             None if problem is None else str(msgspec.json.decode(problem, type=Problem)),
             acknowledged,
             rejected,
+            Failure(datetime.fromisoformat(failure[0]), *failure[1:]) if failure[0] else None,
+            None if answered is None else datetime.fromisoformat(answered),
         )
 
     def latest_round(self, opening: str) -> list[bytes]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -219,6 +220,26 @@ def test_nothing_is_lost_where_nobody_answers(terminal: Terminal, url: str) -> N
     assert "waiting: 1" in status.out
     assert terminal("send").code == 0
     assert terminal("status").code == 0
+
+
+def test_a_status_says_what_failed_last_and_when(terminal: Terminal, dsn: str) -> None:
+    opening = ("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01")
+    assert terminal(*opening, "--url", "http://127.0.0.1:9").code == 1
+    away = terminal("status", "--json").json
+    assert (away["waiting"], away["failure"], away["failure_code"]) == (1, "link", None)
+    assert "http://127.0.0.1:9 does not answer" in away["failure_reason"]
+    assert (datetime.now(UTC) - datetime.fromisoformat(away["failed_at"])).total_seconds() < 60
+    assert away["answered_at"] is None
+    with serving(dsn, require_auth=True) as server:
+        assert terminal("send", "--url", server.url).code == 1
+    refused = terminal("status")
+    assert "failure: refused" in refused.out
+    assert "failure code: LGR-0803" in refused.out
+    assert "waiting: 1" in refused.out
+    assert terminal("send").code == 0
+    mended = terminal("status", "--json").json
+    assert (mended["waiting"], mended["failure_code"]) == (0, "LGR-0803")
+    assert mended["answered_at"] > mended["failed_at"]
 
 
 def test_it_can_only_be_put_in(terminal: Terminal) -> None:

@@ -23,7 +23,7 @@ from uuid import UUID
 
 import pytest
 
-from ledger.client import Item, Outbox, Problem, Queued
+from ledger.client import Item, Outbox, Problem, Queued, Refused, Unanswered
 from ledger.errors import Refusal
 from ledger.reports import (
     PERSONS_ACTS,
@@ -88,6 +88,19 @@ def test_no_act_of_a_person_waits_in_an_outbox_nor_takes_a_number(path: Path, ac
         outbox.put(event())
     assert caught.value.code == "LGR-0723"
     assert list(numbers(path).values()) == [[1]]
+
+
+def test_a_file_of_before_failures_were_kept_is_furnished_with_them(path: Path) -> None:
+    Outbox(path, terminal=TERMINAL).close()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("DROP TABLE failure")
+    with Outbox(path) as outbox:
+        assert outbox.standing().failure is None
+        for failure in (Refused(Problem(status=403, code="LGR-0804")), Unanswered("it does not answer")):
+            outbox.failed(failure)
+        kept = outbox.standing().failure
+    assert kept is not None
+    assert (kept.kind, kept.code, kept.words) == ("link", None, "it does not answer"), "the last one"
 
 
 def all_of(outbox: Outbox) -> list[Queued]:
