@@ -55,7 +55,7 @@ def check(file: Path, form: Form) -> None:
         "roundledger property example > house.toml",
         "roundledger property apply --dry-run house.toml",
         "roundledger property apply house.toml",
-        codes="0 applied, or in force already; with --dry-run 1 where the file differs from what is in force; 2 not valid.",
+        codes="0 applied, or in force already; with --dry-run 1 where the file differs from what is in force; 2 refused.",
     )
 )
 @click.argument("file", type=FILE)

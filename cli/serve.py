@@ -72,8 +72,8 @@ def serve(
     """
     from cli.property import apply_property, read_property
     from ledger import logs
-    from ledger.api.serve import opened
-    from ledger.api.server import Tls
+    from ledger.api.serve import UNENCRYPTED, opened
+    from ledger.api.server import Tls, is_loopback
     from ledger.store.pause import collect_seldom
 
     if (tls_cert is None) != (tls_key is None):
@@ -86,6 +86,8 @@ def serve(
         if config is not None and apply_property(dsn, config):
             say(f"property {config.id}: applied")
         with opened(dsn, host=host, port=port, require_auth=require_auth, tls=tls, rate=rate) as server:
+            if tls is None and not is_loopback(host, port):
+                say(f"warning: {UNENCRYPTED}")
             if while_stdin:
                 threading.Thread(target=_stop_with_stdin, args=(server.stop,), daemon=True).start()
             collect_seldom()

@@ -23,18 +23,27 @@ _COLUMNS = (
         "roundledger terminals",
         "roundledger terminals T-R01",
         "roundledger terminals --gaps --csv",
-        codes="0 nothing is missing, 1 something is, 2 could not be done.",
+        "roundledger terminals --forks                     reads the whole log",
+        codes="0 nothing is missing, or forked; 1 something is; 2 could not be done.",
     )
 )
 @click.argument("terminal", required=False)
 @click.option("--gaps", is_flag=True, help="Only epochs of which something is missing.")
+@click.option("--forks", is_flag=True, help="Instead: the numbers that stand for more than one event.")
 @output_options
-def terminals(terminal: str | None, gaps: bool, form: Form) -> int:
+def terminals(terminal: str | None, gaps: bool, forks: bool, form: Form) -> int:
     """Show what was received of each terminal.
 
     Terminals number their events from 1, anew in each epoch. A number that is missing between others is an event that the
     terminal has made and the ledger has not got.
+
+    A number on two events is a fork. The service that has the terminal's table refuses the second (LGR-0303). Two services, each
+    with another table, see it only afterwards: with --forks.
     """
+    if gaps and forks:
+        raise click.UsageError("--gaps and --forks are two questions: choose one", click.get_current_context())
+    if forks:
+        return _forks(terminal, form)
     import psycopg
 
     from ledger.errors import Refusal
@@ -70,3 +79,25 @@ def terminals(terminal: str | None, gaps: bool, form: Form) -> int:
     notes = [f"{counted(incomplete, 'epoch')} with events that have not come"] if incomplete else []
     emit(Report("Terminals", [Sheet(_COLUMNS, rows, name="terminals")], header(), notes), form)
     return 1 if incomplete else 0
+
+
+_FORKS = (
+    Column("terminal", "terminal"),
+    Column("epoch", "epoch", "number"),
+    Column("number", "number", "number"),
+    Column("tables", "tables"),
+    Column("events", "events"),
+)
+
+
+def _forks(terminal: str | None, form: Form) -> int:
+    import psycopg
+
+    from ledger.store.sequences import forks
+
+    with database() as dsn, psycopg.connect(dsn) as conn:
+        found = forks(conn, terminal)
+    rows = [{**fork._asdict(), "tables": ", ".join(fork.tables), "events": ", ".join(fork.events)} for fork in found]
+    notes = [f"{counted(len(rows), 'number')} on more than one event"] if rows else []
+    emit(Report("Forks", [Sheet(_FORKS, rows, name="forks")], header(), notes), form)
+    return 1 if rows else 0

@@ -77,6 +77,7 @@ CODES: dict[str, Code] = {
     "LGR-0247": Code("No article was breached", 422),
     "LGR-0248": Code("No such correction in this round", 404, retryable=True),
     "LGR-0249": Code("Another person has to decide this", 409),
+    "LGR-0251": Code("Not an amount that is paid ex gratia", 422),
     # 03: retries and terminals
     "LGR-0301": Code("This event id was used for another body", 422),
     "LGR-0302": Code("The same event is being recorded at this moment", 409, retryable=True),
@@ -129,6 +130,8 @@ CODES: dict[str, Code] = {
     "LGR-0606": Code("The stake is above the maximum", 422),
     "LGR-0607": Code("The bet would exceed the table's exposure limit", 422),
     "LGR-0608": Code("The bet would exceed the table's differential", 422),
+    "LGR-0610": Code("The property does not know this person so", 422),
+    "LGR-0611": Code("A table with an open round cannot be given up", 409, retryable=True),
     # 07: the command line
     "LGR-0701": Code("No round or bet has this id", 404),
     "LGR-0702": Code("More than one has an id that begins so", 409),

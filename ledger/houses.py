@@ -6,7 +6,7 @@ streams of their own beside those of the rounds.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from typing import Any, NamedTuple, cast
@@ -23,6 +23,7 @@ from ledger.property import Property, Table
 from ledger.reports import table_stream
 from ledger.round import RoundEvent
 from ledger.rules import Applied, Regulation, regulation_for
+from ledger.store.recorder import LedgerRecorder, Occupied
 
 _DOCUMENTS = UUID("6f0d3c7e-5b0a-5a53-9d36-5d8a6c2f1b10")
 """Namespace of the streams that hold documents; any fixed value does."""
@@ -40,9 +41,12 @@ class House(NamedTuple):
 class Houses:
     """The configurations and regulations that are known. Not thread-safe: the application holds it."""
 
-    def __init__(self, events: EventStore[UUID]) -> None:
+    def __init__(self, events: EventStore[UUID], recorder: LedgerRecorder) -> None:
         self._events = events
+        self._recorder = recorder
         self._houses: dict[str, House] = {}
+        self._properties: dict[str, Property] = {}
+        """Id → configuration in force."""
         self._configurations: dict[str, Property] = {}
         """Hash → configuration, of all that were ever logged."""
         self._played: dict[tuple[str, str], House] = {}
@@ -59,7 +63,11 @@ class Houses:
 
     @property
     def premise(self) -> dict[UUID, int]:
-        """What is decided by the configurations holds as long as their stream has no later version than this."""
+        """What is decided by the configurations holds as long as their stream has no later version than this.
+
+        An append that names it comes before the next configuration or is turned away: what stands in the log was decided by the
+        configuration in force at its position.
+        """
         return {_PROPERTIES: self._version}
 
     def read(self) -> bool:
@@ -68,6 +76,7 @@ class Houses:
         for event in newer:
             assert isinstance(event.body, DocumentRecorded)
             config = self._configurations[event.body.sha256] = property_.from_content(event.body.content)
+            self._properties[config.id] = config
             self._houses = {id_: house for id_, house in self._houses.items() if house.property.id != config.id}
             self._houses |= {table.id: House(config, table) for table in config.tables}
             self._version = event.originator_version
@@ -77,15 +86,18 @@ class Houses:
 
     def properties(self) -> dict[str, Property]:
         """The properties as last read, by id."""
-        held = {house.property.id: house.property for house in self._houses.values()}
-        return {key: held[key] for key in sorted(held)}
+        return {key: self._properties[key] for key in sorted(self._properties)}
 
     def apply(self, config: Property) -> bool:
-        """Logs the configuration; False where it is the one in force. Raises Refusal LGR-0604 for another property's table."""
+        """Logs the configuration; False where it is the one in force.
+
+        Raises Refusal LGR-0604 for another property's table, and LGR-0611 where a table would be given up that has a round open.
+        Openings name the configuration as their premise, so none comes in between.
+        """
         property_.verify(config)
         for _ in range(_TRIES):
             self.read()
-            held = self.properties().get(config.id)
+            held = self._properties.get(config.id)
             if held is not None and held.sha256 == config.sha256:
                 return False
             for table in config.tables:
@@ -93,8 +105,12 @@ class Houses:
                 if other is not None and other.property.id != config.id:
                     raise Refusal("LGR-0604", f"property {other.property.id} has a table of this id", value=table.id)
             body = _document("property", config.id, config.sha256, config.content)
+            stored = self._events.mapper.to_stored_event(RoundEvent(_PROPERTIES, self._version + 1, body))
+            given_up = [] if held is None else _given_up(held, config)
             try:
-                self._events.put([RoundEvent(_PROPERTIES, self._version + 1, body)])
+                self._recorder.insert_premise(stored, unoccupied=given_up)
+            except Occupied as occupied:
+                raise _in_play(occupied.rounds) from occupied
             except IntegrityError:
                 continue
             self.read()
@@ -105,6 +121,10 @@ class Houses:
         """The property to which a table belongs, as last read."""
         house = self._houses.get(table)
         return None if house is None else house.property
+
+    def in_force(self, opened: RoundOpened) -> Property | None:
+        """The configuration in force, as last read, of the property that a round was opened under."""
+        return self._properties.get(opened.property)
 
     def house(self, table: str, game: str) -> House:
         """The table's house. Raises Refusal (06) where the table is unknown or deals another game."""
@@ -139,6 +159,20 @@ class Houses:
                 help=f"tables: {', '.join(sorted(self._houses))}",
             )
         return house
+
+    def verify_works(self, table: str, person: str, role: str) -> None:
+        """Raises Refusal LGR-0610 unless the property that has the table knows the person in this role."""
+        config = self.table(table).property
+        roles = next((each.roles for each in config.people if each.id == person), None)
+        if roles is None or role not in roles:
+            known = "nobody of this reference" if roles is None else f"{person} as {', '.join(roles)} and not as {role}"
+            raise Refusal(
+                "LGR-0610",
+                f"property {config.id} knows {known}",
+                field="data.person",
+                value=person,
+                help="declare the person with that role in the property's configuration, or correct the reference",
+            )
 
     def played_under(self, opened: RoundOpened) -> House:
         """The configuration that a round was opened under, whichever is in force now. Raises Refusal LGR-0504."""
@@ -236,6 +270,24 @@ def in_force(conn: psycopg.Connection[Any]) -> list[Property]:
         config = property_.from_content(msgspec.json.decode(state, type=DocumentRecorded).content)
         found[config.id] = config
     return [found[key] for key in sorted(found)]
+
+
+def _given_up(held: Property, config: Property) -> list[str]:
+    """The tables at which nobody could go on under `config`: those that it lacks, and those that lose all their terminals."""
+    kept = {table.id: table for table in config.tables}
+    return [table.id for table in held.tables if table.id not in kept or (table.terminals and not kept[table.id].terminals)]
+
+
+def _in_play(rounds: Mapping[str, UUID]) -> Refusal:
+    [first, *others] = rounds
+    more = f", and {', '.join(others)} too" if others else ""
+    return Refusal(
+        "LGR-0611",
+        f"table {first} has round {rounds[first]} open{more}",
+        field="tables",
+        value=first,
+        help="end the round first: record its outcome, or have its stakes returned by a correction; then apply the file again",
+    )
 
 
 def _document(kind: str, name: str, sha256: str, content: str) -> DocumentRecorded:

@@ -145,7 +145,7 @@ class Collapsing(logging.StreamHandler[TextIO]):
         super().close()
 
     def _later(self) -> None:
-        with self.lock:  # type: ignore[union-attr]
+        with self.lock:  # type: ignore[union-attr]  # as in `tell`
             self._timer = None
             self._tell(self._now())
 

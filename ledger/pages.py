@@ -130,6 +130,10 @@ PAGES: dict[str, str] = {
         "round. If the proposal is still on its way, send this again after it."
     ),
     "LGR-0249": "Whoever asks for a correction does not approve it, and where two approvals are needed they are of two persons.",
+    "LGR-0251": (
+        "What is paid ex gratia stands in the place of what the chips would have brought: it is a whole number of the table's "
+        "payable units, and no more than their stake and the highest net prize that they could have won."
+    ),
     "LGR-0301": (
         "An event id stands for one event for as long as the log lives. The same id came with other content: nothing "
         "was stored. A new event needs a new id; a retry repeats the first body."
@@ -230,6 +234,15 @@ PAGES: dict[str, str] = {
     "LGR-0608": (
         "The table's differential bounds by how much the stakes on one of two opposing spots, such as red and black, may exceed "
         "those on the other."
+    ),
+    "LGR-0610": (
+        "Who signs on to a table is one of the property's people, with the role in which they sign on. People and their roles "
+        "are declared in the property's configuration. Whoever is signed on can always sign off."
+    ),
+    "LGR-0611": (
+        "The configuration leaves out a table that has a round open, or takes the last terminal from it: nobody could end the "
+        "round, and its stakes would lie there. The detail names both. Settle the round, or have it returned by a correction, "
+        "and apply the file again. Rounds that have ended stay with the property: its people still correct them."
     ),
     "LGR-0701": (
         "The beginning of an id is enough, but no round or bet of the log has one that begins so. `roundledger rounds "

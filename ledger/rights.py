@@ -1,7 +1,8 @@
 """Who may do what: one matrix of what is reported, one of what is read.
 
-A terminal acts for its own table, which the property's configuration in force says. A person acts by the roles which that
-configuration gives: those of the property to which the table belongs. Four eyes are no right but a rule of the round: who may
+A person acts by the roles that a property gives, in its configuration in force; a terminal for the table that this names. Which
+property that is, the round says: it stays that of the property under which it was opened, whoever has its table by now. What is
+about a table and no round goes by the property that has the table now. Four eyes are no right but a rule of the round: who may
 approve may still not approve what is their own.
 
 What is refused here uses no event id up: whoever was not let in has not said anything.
@@ -16,7 +17,6 @@ from ledger.errors import Refusal
 from ledger.property import Property, Role
 from ledger.reports import (
     ApproveCorrection,
-    Body,
     Caller,
     ChangeBet,
     ChangeShooter,
@@ -24,6 +24,7 @@ from ledger.reports import (
     Data,
     DeclineCorrection,
     HoldRound,
+    Malformed,
     OpenRound,
     PlaceBet,
     ProposeCorrection,
@@ -86,9 +87,18 @@ READS: Mapping[str, tuple[Who, ...]] = {
     "/asyncapi.json": EVERYBODY,
     "/metrics": ("auditor", "admin"),
 }
-"""Beginning of a path → who may read it. What is not listed, auditors and admins may."""
+"""Beginning of a path → who may read it."""
+UNLISTED: tuple[Who, ...] = ("auditor", "admin")
+"""Who may read what is not listed."""
+_OF_ONE = ("/v1/rounds/", "/v1/terminals/")
+"""What belongs to one property: it takes the role there (`verify_reads_round`, `verify_reads_terminal`)."""
+_OF_NONE = ("/v1/time", "/time", "/openapi.json", "/asyncapi.json")
+"""What belongs to none: a role anywhere will do. All else is told of all properties together, and takes the role in each."""
 
-_UNLISTED: tuple[Who, ...] = ("auditor", "admin")
+
+def goes_by(path: str) -> Literal["one", "any", "all"]:
+    """Of how many properties whoever reads what is at `path` needs the role: of the one it belongs to, of any one, of all."""
+    return "one" if path.startswith(_OF_ONE) else "any" if path.startswith(_OF_NONE) else "all"
 
 
 def verify_source(report: Report) -> None:
@@ -112,18 +122,20 @@ def verify_source(report: Report) -> None:
         raise _not_allowed(f"the request is signed by terminal {caller.terminal}", f"/terminals/{report.terminal}", help)
 
 
-def verify_act(report: Report, table: str, house: Property | None) -> None:
-    """Whether whoever sent a report may do what it says at `table`, by the configuration of its property.
+def verify_act(report: Report, table: str, house: Property | None, played: Property | None = None) -> None:
+    """Whether whoever sent a report may do what it says at `table`.
+
+    `house` is the configuration in force of the property by which that goes, `played` the one under which the round was opened.
 
     Raises Refusal LGR-0801 where it takes a person and none has proved who they are, LGR-0804 where it takes somebody else. A
     report without a caller comes from within the program and was judged there.
     """
-    caller = report.caller
-    if caller is None:
+    caller, body = report.caller, report.body
+    if caller is None or isinstance(body, Malformed):
         return
-    may = _may(report.body)
+    may = ACTS[type(body)]
     if not report.personal:
-        if caller.terminal is not None and caller.terminal not in terminals_of(table, house):
+        if caller.terminal is not None and caller.terminal not in terminals_of(table, house, played):
             raise _not_allowed(
                 f"terminal {caller.terminal} is not one of table {table}",
                 f"/terminals/{caller.terminal}",
@@ -136,34 +148,57 @@ def verify_act(report: Report, table: str, house: Property | None) -> None:
     roles = roles_of(caller.person, () if house is None else (house,)).intersection(may)
     if not roles:
         raise _not_allowed(f"{caller.person} may not do this at table {table}", caller.person, _takes(may))
-    own = isinstance(report.body, SignOn | SignOff) and (report.body.person, report.body.role) == (caller.person, "dealer")
-    if roles == {"dealer"} and isinstance(report.body, SignOn | SignOff) and not own:
+    if isinstance(body, SignOn | SignOff) and roles == {"dealer"} and (body.person, body.role) != (caller.person, "dealer"):
         raise _not_allowed("a dealer signs on and off as dealer, and for nobody else", caller.person, "have a supervisor do it")
+
+
+def takes_role(report: Report) -> bool:
+    """Whether it is by a person's role that a report is let in, and not by its terminal."""
+    if report.caller is None or isinstance(report.body, Malformed):
+        return False
+    return report.personal or "terminal" not in ACTS[type(report.body)]
 
 
 def verify_read(caller: Caller, path: str, properties: Iterable[Property]) -> None:
     """Whether a caller may read what is at `path`. Raises Refusal LGR-0804."""
-    may = next((who for start, who in READS.items() if path.startswith(start)), _UNLISTED)
+    may = next((who for start, who in READS.items() if path.startswith(start)), UNLISTED)
     if caller.terminal is not None and "terminal" in may:
         return
-    if caller.person is not None and not roles_of(caller.person, properties).isdisjoint(may):
-        return
+    if caller.person is not None:
+        has_role = [not roles_of(caller.person, (house,)).isdisjoint(may) for house in properties]
+        if any(has_role) and (all(has_role) or goes_by(path) != "all"):
+            return
     raise _not_allowed("this is not for who asks", caller.person or caller.terminal, _takes(may))
 
 
-def verify_reads_table(caller: Caller, table: str, properties: Iterable[Property]) -> None:
-    """Whether a caller who may read rounds may read those of `table`. Raises Refusal LGR-0804."""
-    properties = tuple(properties)
-    if caller.trusts_terminals or (caller.person is not None and roles_of(caller.person, properties)):
+def verify_reads_round(caller: Caller, table: str, house: Property | None) -> None:
+    """Whether a caller who may read rounds may read one that was played at `table` under the property `house`.
+
+    Raises Refusal LGR-0804.
+    """
+    if caller.trusts_terminals or caller.terminal in terminals_of(table, house):
         return
-    if not any(caller.terminal in terminals_of(table, house) for house in properties):
+    if caller.person is None:
         raise _not_allowed(f"terminal {caller.terminal} is not one of table {table}", caller.terminal, "it reads its own table")
+    if house is None or not roles_of(caller.person, (house,)):
+        raise _not_allowed(f"{caller.person} has no role in the property of the round", caller.person, "ask somebody who has")
 
 
-def verify_reads_terminal(caller: Caller, terminal: str) -> None:
-    """Whether a caller who may read of terminals may read of this one. Raises Refusal LGR-0804."""
-    if caller.person is None and not caller.trusts_terminals and caller.terminal != terminal:
+def verify_reads_terminal(caller: Caller, terminal: str, properties: Iterable[Property]) -> None:
+    """Whether a caller who may read of terminals may read of this one. Raises Refusal LGR-0804.
+
+    It takes the role in the property that has the terminal, or in each where none has it any more.
+    """
+    if caller.trusts_terminals or caller.terminal == terminal:
+        return
+    if caller.person is None:
         raise _not_allowed(f"this is terminal {caller.terminal}", terminal, "it reads what was received of itself")
+    properties = tuple(properties)
+    having = [house for house in properties if any(terminal in table.terminals for table in house.tables)] or properties
+    if not having or not all(roles_of(caller.person, (house,)).intersection(_THE_OFFICE) for house in having):
+        raise _not_allowed(
+            f"{caller.person} has no such role in the property of terminal {terminal}", caller.person, _takes(_THE_OFFICE)
+        )
 
 
 def roles_of(person: str, properties: Iterable[Property]) -> frozenset[Role]:
@@ -171,15 +206,13 @@ def roles_of(person: str, properties: Iterable[Property]) -> frozenset[Role]:
     return frozenset(role for house in properties for each in house.people if each.id == person for role in each.roles)
 
 
-def terminals_of(table: str, house: Property | None) -> frozenset[str]:
-    """The terminals that act for a table."""
-    tables = () if house is None else house.tables
-    return frozenset(terminal for each in tables if each.id == table for terminal in each.terminals)
+def terminals_of(table: str, house: Property | None, played: Property | None = None) -> frozenset[str]:
+    """The terminals that act for a table: those that `house` names, or those of `played` where it has the table no more.
 
-
-def _may(body: Body) -> tuple[Who, ...]:
-    may: tuple[Who, ...] = ACTS[type(body)]  # type: ignore[index]  # what cannot be read was refused before
-    return may
+    So what a terminal kept while offline is still taken after its table has gone; one that is to say no more loses its key.
+    """
+    tables = [each for config in (house, played) if config is not None for each in config.tables if each.id == table]
+    return frozenset(tables[0].terminals if tables else ())
 
 
 def _takes(may: tuple[Who, ...]) -> str:

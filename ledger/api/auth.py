@@ -63,15 +63,16 @@ class Admitted(NamedTuple):
             except Unverified as reason:
                 raise _unsigned() from reason
 
-    def verify_reads_table(self, table: str) -> None:
-        """Raises Refusal LGR-0804 where the caller may not read the rounds of this table."""
+    def verify_reads_round(self, house_id: str, table: str) -> None:
+        """Raises Refusal LGR-0804 where the caller may not read a round that was played under this property at this table."""
         if self.caller is not None:
-            rights.verify_reads_table(self.caller, table, self.properties)
+            house = next((each for each in self.properties if each.id == house_id), None)
+            rights.verify_reads_round(self.caller, table, house)
 
     def verify_reads_terminal(self, terminal: str) -> None:
         """Raises Refusal LGR-0804 where the caller may not read what was received of this terminal."""
         if self.caller is not None:
-            rights.verify_reads_terminal(self.caller, terminal)
+            rights.verify_reads_terminal(self.caller, terminal, self.properties)
 
     def vouch(self, report: Report) -> Report | Verdict:
         """The report with who sent it; or the verdict that it is not theirs, with which nothing is stored."""

@@ -144,7 +144,7 @@ class Door:
                 value=text,
                 help="it may not have been opened yet",
             )
-        auth.admitted(request).verify_reads_table(found.table)
+        auth.admitted(request).verify_reads_round(found.property, found.table)
         return _json(found)
 
     async def get_terminal(self, request: Request) -> Response:

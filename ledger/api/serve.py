@@ -5,6 +5,7 @@ The projections fold in a process of their own: in this one they would take the 
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,14 @@ from ledger.reports import Report, Verdict
 from ledger.store.migrate import require_current
 from ledger.writer import Writer
 from projections.process import RunnerProcess
+
+_log = logging.getLogger(__name__)
+
+UNENCRYPTED = (
+    "others reach this address and nothing is encrypted: whoever is on the way reads every bet and takes people's tokens; "
+    "serve with --tls-cert and --tls-key, or on 127.0.0.1 behind a proxy that ends TLS"
+)
+"""What is said of a service beyond this machine without TLS, in its log and on the screen."""
 
 
 class _Told(NamedTuple):
@@ -85,6 +94,8 @@ def opened(
                     noted=Noted(metrics, tracing),
                 )
                 with Server(app, host=host, port=port, tls=tls) as server:
+                    if beyond and tls is None:
+                        _log.warning("%s: %s", server.url, UNENCRYPTED)
                     yield server
             if tracing is not None:
                 tracing.close()

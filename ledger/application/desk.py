@@ -17,6 +17,7 @@ from ledger import rights
 from ledger.application.group import Group, Sitting
 from ledger.application.memory import Memory
 from ledger.errors import Refusal
+from ledger.events import RoundOpened
 from ledger.houses import Houses
 from ledger.reports import (
     ApproveCorrection,
@@ -72,11 +73,11 @@ class Desk:
         body = report.body
         if isinstance(body, Malformed):
             raise body.refusal
-        about_table = _ABOUT_TABLES.get(type(body))
-        if about_table is not None:
-            assert isinstance(body, OpenRound | SignOn | SignOff)
-            self._verify_right(report, body.table)
-            return about_table(self, report, body, _origin(report, self._houses.tolerance(body.table)), group)
+        if isinstance(body, OpenRound | SignOn | SignOff):
+            self._rest_on_roles(report, group)
+            rights.verify_act(report, body.table, self._houses.property_of(body.table))
+            origin = _origin(report, self._houses.tolerance(body.table))
+            return _ABOUT_TABLES[type(body)](self, report, body, origin, group)
         about_round = _ABOUT_ROUNDS.get(type(body))
         if about_round is None:
             raise Refusal("LGR-0107", "no round takes such a report", field="type", value=report.type)
@@ -84,7 +85,8 @@ class Desk:
         if sitting is None:
             sitting = self._sit(report, group)
         else:
-            self._verify_right(report, sitting.house.table.id)
+            self._rest_on_roles(report, group)
+            self._verify_right(report, sitting.round.terms)
             self._verify_number(report, sitting.house.table.id)
         round_ = sitting.round
         begun = about_round(self, round_, sitting.rules, body, _origin(report, sitting.house.property.tolerance), group)
@@ -95,7 +97,8 @@ class Desk:
         """The report's round, and what it is played under; at hand for the rest of the group where this process has the table."""
         round_ = self._memory.round(report.round)
         table = round_.terms.table
-        self._verify_right(report, table)
+        self._rest_on_roles(report, group)
+        self._verify_right(report, round_.terms)
         # Nothing at the table depends on a round that has ended: its version alone decides between two who correct it. What a
         # terminal numbers is the table's all the same.
         alone = round_.status.ended and report.sequence is None and isinstance(report.body, _CORRECTIONS)
@@ -108,8 +111,16 @@ class Desk:
             group.sittings[round_.id] = sitting
         return sitting
 
-    def _verify_right(self, report: Report, table: str) -> None:
-        rights.verify_act(report, table, self._houses.property_of(table))
+    def _rest_on_roles(self, report: Report, group: Group) -> None:
+        if rights.takes_role(report):
+            group.rest_on(self._houses.premise)
+
+    def _verify_right(self, report: Report, opened: RoundOpened) -> None:
+        if report.caller is None:
+            return  # it comes from within the program, and was judged there
+        house = self._houses.in_force(opened)
+        gone = house is not None and not house.has(opened.table)
+        rights.verify_act(report, opened.table, house, self._houses.played_under(opened).property if gone else None)
 
     def _take(self, report: Report, table: str, group: Group) -> bool:
         """Makes sure that this process writes the table, and that the report's number is not another's.
@@ -173,7 +184,7 @@ class Desk:
             limits=house.table.limits,
         )
         # Another process may apply a configuration at any time: it counts from the next opening on, so the append asks.
-        group.premises |= self._houses.premise
+        group.rest_on(self._houses.premise)
         round_ = Round.open(report.round, terms, origin)
         self._log_regulation(applied.regulation, round_, group)
         self._begin(round_, group)
@@ -189,6 +200,8 @@ class Desk:
 
     def _sign_on(self, report: Report, body: SignOn, origin: Origin, group: Group) -> list[RoundEvent]:
         self._verify_table(report, body.table, group)
+        group.rest_on(self._houses.premise)
+        self._houses.verify_works(body.table, body.person, body.role)
         staff = self._memory.staff(body.table)
         staff.sign_on(body.person, body.role, origin)
         return staff.collect_events()
@@ -329,6 +342,11 @@ class Desk:
         """Raises Refusal LGR-0203 where the id of a round to be opened is taken, as far as that is known."""
         if self._memory.knows(id) or id in self._houses.table_streams() or (group.doubt and self._memory.exists(id)):
             raise Refusal("LGR-0203", "a round with this id exists already", field=field, value=str(id))
+
+
+def rests_on_configuration(report: Report) -> bool:
+    """Whether what becomes of a report depends on the configuration in force at the moment of its append."""
+    return isinstance(report.body, OpenRound | SignOn) or rights.takes_role(report)
 
 
 def _origin(report: Report, tolerance: timedelta | None) -> Origin:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 from uuid import UUID
 
@@ -63,6 +64,11 @@ class Group:
         self.documents: set[str] = set()
         self.sittings: dict[UUID, Sitting] = {}
         """Rounds that were asked for before in this group, at tables that it holds: most groups have many bets of one round."""
+
+    def rest_on(self, premises: Mapping[UUID, int]) -> None:
+        """What was just decided holds as long as these streams have no later version: of two looks the earlier one counts."""
+        for stream, version in premises.items():
+            self.premises[stream] = min(version, self.premises.get(stream, version))
 
     def receive(self, line: Line | None, report: Report) -> None:
         """A report is answered for good; `line` is the epoch of its terminal, where it has a number."""

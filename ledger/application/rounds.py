@@ -22,13 +22,13 @@ from eventsourcing.persistence import InfrastructureFactory, IntegrityError, Map
 from eventsourcing.utils import Environment
 
 from ledger.application.answers import again, as_it_said, is_conflict, mark, of_the_database, rejected, unanswered, within
-from ledger.application.desk import Desk
+from ledger.application.desk import Desk, rests_on_configuration
 from ledger.application.group import Group
 from ledger.application.memory import Memory
 from ledger.errors import Refusal
 from ledger.houses import Houses
 from ledger.property import Property
-from ledger.reports import OpenRound, Received, Report, Verdict
+from ledger.reports import Received, Report, Verdict
 from ledger.round import Round, RoundEvent
 from ledger.rules import Regulation
 from ledger.sequences import Line, perhaps_early
@@ -57,7 +57,7 @@ class Rounds(Application[UUID]):
         super().__init__()
         self._lock = Lock()
         self._leases = Leases(dsn, idle=lease_idle)
-        self._houses = Houses(self.events)
+        self._houses = Houses(self.events, self._recorder)
         self._memory = Memory(self._recorder, self._leases)
         self._desk = Desk(self._houses, self._memory)
         self._reached = 0
@@ -102,10 +102,14 @@ class Rounds(Application[UUID]):
                 raise unanswered(cause) from error
 
     def rest(self) -> None:
-        """Gives back the tables that nobody has posted to for a while; for whoever calls `post`, between two calls."""
+        """Gives back the tables that nobody has posted to for a while; for whoever calls `post`, between two calls.
+
+        And looks for configurations that other processes have applied: a terminal's word is not held against the log each time.
+        """
         with self._lock:
             self._write_down(self._leases.idle())
             self._leases.rest()
+            self._houses.read()
 
     def _write_down(self, tables: Iterable[str]) -> None:
         """What was received at tables that are about to be given back; until one of them shows that it cannot be written."""
@@ -165,7 +169,7 @@ class Rounds(Application[UUID]):
         known: dict[UUID, Receipt] | None,
     ) -> None:
         group = Group(doubt=known is not None)
-        if group.doubt and any(isinstance(reports[n].body, OpenRound) for n in waiting):
+        if group.doubt and any(rests_on_configuration(reports[n]) for n in waiting):
             self._houses.read()  # it may have been for another process' configuration that the first try was turned away
         decided: dict[int, Verdict] = {}
         refused: list[tuple[int, Refusal]] = []
@@ -268,7 +272,7 @@ class Rounds(Application[UUID]):
     def apply_property(self, config: Property) -> bool:
         """Logs the configuration and plays by it from now on; False where it is the one already in force.
 
-        Raises Refusal LGR-0604 for a table that another property has.
+        Raises Refusal LGR-0604 for a table that another property has, LGR-0611 where one that has a round open would be given up.
         """
         with self._lock, as_it_said():
             return self._houses.apply(config)

@@ -162,6 +162,10 @@ class Property(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
     def regulations_opted_in(self) -> frozenset[str]:
         return frozenset(choice.regulation for choice in self.opt_ins)
 
+    def has(self, table: str) -> bool:
+        """Whether it has a table of this id."""
+        return any(each.id == table for each in self.tables)
+
     def as_played(self, held: Regulation) -> Regulation:
         """The regulation with this property's choices."""
         for choice in self.choices:

@@ -322,6 +322,7 @@ def _ex_gratia(case: Case) -> list[Event]:
     article = article_breached(case.regulation)
     if case.round.status is Status.BETTING:
         raise _too_early("betting is open: what is placed now is a bet", "spot", asked.spot)
+    _verify_goodwill(case, _said(asked.spot), int(_said(asked.stake)), int(_said(asked.amount)))
     return [
         PlayerAdjusted(
             **case.stamp_in_currency,
@@ -332,6 +333,33 @@ def _ex_gratia(case: Case) -> list[Event]:
             article=article,
         )
     ]
+
+
+def _verify_goodwill(case: Case, spot: str, stake: money.MinorUnits, amount: money.MinorUnits) -> None:
+    """Raises (LGR-0251) unless the table can pay the amount, and the chips could have brought it.
+
+    Whatever the table showed: that may itself be corrected, and the house may give a stake back that would have lost.
+    """
+    terms = case.round.terms
+    unit = int(terms.payable_unit)
+    if amount % unit:
+        raise Refusal(
+            "LGR-0251",
+            f"the table pays whole units of {money.format_plain(unit, terms.currency)}",
+            field="amount",
+            value=str(amount),
+        )
+    payoffs = [payoff for payoff in case.regulation.spot(spot).pays if payoff.result == "won"]
+    best = stake + max((stake * payoff.net_num // (payoff.net_den * unit) * unit for payoff in payoffs), default=0)
+    if amount > best:
+        raise Refusal(
+            "LGR-0251",
+            f"{money.format_plain(stake, terms.currency)} on {spot} could at most have brought "
+            f"{money.format_plain(best, terms.currency)}",
+            field="amount",
+            value=str(amount),
+            help="pay no more than that; what is owed for another reason is no payment of this kind",
+        )
 
 
 _KINDS: dict[str, Callable[[Case], list[Event]]] = {

@@ -40,7 +40,7 @@ class EventMapper(Mapper[UUID]):
     def to_stored_event(self, domain_event: DomainEventProtocol[UUID]) -> StoredEvent:
         """The stored form of an envelope."""
         body: Event = domain_event.body  # type: ignore[attr-defined]  # an Envelope
-        return Stored(  # type: ignore[return-value]
+        return Stored(  # type: ignore[return-value]  # what the library reads of a StoredEvent, it has
             domain_event.originator_id, domain_event.originator_version, body.TOPIC, codec.encode(body)
         )
 

@@ -8,7 +8,7 @@ five round trips; this one is a single statement without either, since readers d
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
@@ -86,6 +86,15 @@ class LeaseLost(IntegrityError):
     """The append named an epoch that has passed: another process has taken the table since. Nothing was stored."""
 
 
+class Occupied(Exception):
+    """Tables that were to be without a round have one open."""
+
+    def __init__(self, rounds: Mapping[str, UUID]) -> None:
+        super().__init__(*rounds)
+        self.rounds = rounds
+        """Table → its open round."""
+
+
 class LedgerDatastore(PostgresDatastore):
     """The library's datastore, reached by a libpq connection string and with bounded waits."""
 
@@ -134,7 +143,13 @@ class LedgerDatastore(PostgresDatastore):
 _APPEND_ONE = b"append one"
 """The commonest append by far, a bet: half the server's work of the general one."""
 _APPEND = b"append"
+_APPEND_ON_PREMISES = b"append on premises"
 _HELD = b"held"
+_CALL = b"""ledger.append($1::text[], $2::bigint[],
+                     $3::uuid[], $4::bigint[], $5::text[], $6::bytea[], $7::uuid[], $8::smallint[], $9::bytea[],
+                     $10::uuid[], $11::text[], $12::uuid[],
+                     $13::uuid[], $14::text[], $15::bigint[], $16::bigint[], $17::uuid[], $18::bytea[], $19::text[],
+                     $20::uuid[], $21::bigint[])"""
 _STATEMENTS = {
     _APPEND_ONE: b"""
 INSERT INTO ledger.events (originator_id, originator_version, topic, state, cause, caused, fingerprint)
@@ -143,13 +158,13 @@ WHERE NOT EXISTS (SELECT FROM ledger.rejections WHERE event_id = $5)
   AND EXISTS (SELECT FROM ledger.leases WHERE table_id = $8::text AND epoch = $9::bigint)
 RETURNING notification_id
 """,
-    _APPEND: b"""
-SELECT ledger.append($1::text[], $2::bigint[],
-                     $3::uuid[], $4::bigint[], $5::text[], $6::bytea[], $7::uuid[], $8::smallint[], $9::bytea[],
-                     $10::uuid[], $11::text[], $12::uuid[],
-                     $13::uuid[], $14::text[], $15::bigint[], $16::bigint[], $17::uuid[], $18::bytea[], $19::text[],
-                     $20::uuid[], $21::bigint[])
-""",
+    _APPEND: b"SELECT " + _CALL,
+    # The lock is had before the function looks: each of its statements sees what was committed when that statement began.
+    _APPEND_ON_PREMISES: b"""
+WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(hashtextextended('round-ledger premises', 0)))
+SELECT """
+    + _CALL
+    + b" FROM locked",
     _HELD: b"SELECT FROM ledger.leases WHERE table_id = $1::text AND epoch = $2::bigint",
 }
 
@@ -209,7 +224,7 @@ class LedgerRecorder(PostgresApplicationRecorder):
         is stored then. Unlike the library's method it never retries by itself: whether a lost answer was a commit is for the
         caller to find out by the receipts.
         """
-        if len(stored_events) == len(claims) == len(leases) == 1 and not rejections and occupancy == ((), ()):
+        if len(stored_events) == len(claims) == len(leases) == 1 and not rejections and not premises and occupancy == ((), ()):
             positions = self._insert_one(stored_events[0], claims[0], *next(iter(leases.items())))
         else:
             positions = self._insert_many(stored_events, claims, rejections, occupancy, leases, premises)
@@ -227,7 +242,7 @@ class LedgerRecorder(PostgresApplicationRecorder):
     ) -> list[int]:
         held = [claims.get(n) for n in range(len(stored_events))]
         stored = self._call(
-            _APPEND,
+            _APPEND_ON_PREMISES if premises else _APPEND,
             [
                 session.texts(leases),
                 session.int8s(leases.values()),
@@ -291,6 +306,26 @@ class LedgerRecorder(PostgresApplicationRecorder):
             raise OperationalError(str(error)) from error
         except psycopg.Error as error:
             raise DatabaseError(str(error)) from error
+
+    def insert_premise(self, stored_event: StoredEvent, *, unoccupied: Collection[str] = ()) -> None:
+        """Appends an event that others are decided by: whoever names its stream as a premise comes wholly before it or after it.
+
+        Raises Occupied where one of the tables `unoccupied` has a round open, and the library's IntegrityError where the version
+        is there already; nothing is stored then.
+        """
+        with self.datastore.transaction(commit=True) as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended('round-ledger premises', 0))")
+            cursor.execute(
+                "SELECT table_id, round FROM ledger.open_rounds WHERE table_id = ANY(%s) ORDER BY table_id", (list(unoccupied),)
+            )
+            occupied = {row["table_id"]: row["round"] for row in cursor.fetchall()}
+            if occupied:
+                raise Occupied(occupied)
+            cursor.execute(
+                "INSERT INTO ledger.events (originator_id, originator_version, topic, state) VALUES (%s, %s, %s, %s)",
+                (stored_event.originator_id, stored_event.originator_version, stored_event.topic, stored_event.state),
+            )
+        cast(LedgerDatastore, self.datastore).bell.ring()
 
     def receipts(self, event_ids: Sequence[UUID]) -> dict[UUID, Receipt]:
         """Event id → what became of it, for those of `event_ids` that were judged for good."""

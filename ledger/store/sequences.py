@@ -47,6 +47,17 @@ class Row(NamedTuple):
     received: Sequence[Span]
 
 
+class Fork(NamedTuple):
+    """A number that a terminal gave to more than one event."""
+
+    terminal: str
+    epoch: int
+    number: int
+    events: list[str]
+    tables: list[str]
+    """Those of the events that were accepted."""
+
+
 class Standing(NamedTuple):
     """What was received of one epoch of a terminal, by the database."""
 
@@ -169,6 +180,29 @@ SELECT terminal, epoch, coalesce(max(kept_table), max(table_id)), range_agg(rece
     SELECT terminal, epoch, NULL, table_id, int8multirange(int8range(sequence, sequence, '[]')) FROM newer
     WHERE terminal = %(terminal)s OR %(terminal)s::text IS NULL
 ) AS each GROUP BY terminal, epoch
+"""
+
+
+def forks(conn: Connection, terminal: str | None = None) -> list[Fork]:
+    """Every number that stands for more than one event, by the log and the rejections as a whole: reads all of them.
+
+    Whoever holds a table refuses the second event of a number (LGR-0303). Only where one terminal reports of two tables, which
+    two services hold, does nobody see both at the time: a constraint that did would be a contended row for every bet. Behind a
+    door that takes signatures a terminal has one table, so it takes an open door, or a terminal that was moved amid an epoch.
+    """
+    return [Fork(*row) for row in _rows(conn, _FORKS, {"terminal": terminal})]
+
+
+_FORKS = """
+SELECT terminal, epoch, sequence, array_agg(DISTINCT event_id::text),
+       coalesce(array_agg(DISTINCT table_id) FILTER (WHERE table_id <> ''), '{}')
+FROM (
+    SELECT terminal, epoch, sequence, cause AS event_id, table_id FROM ledger.reported(0)
+    UNION ALL
+    SELECT terminal, coalesce(epoch, 0), sequence, event_id, NULL FROM ledger.rejections WHERE sequence IS NOT NULL
+) AS each
+WHERE terminal = %(terminal)s OR %(terminal)s::text IS NULL
+GROUP BY terminal, epoch, sequence HAVING count(DISTINCT event_id) > 1 ORDER BY terminal, epoch, sequence
 """
 
 

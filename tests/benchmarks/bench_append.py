@@ -12,7 +12,9 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from statistics import median
+from typing import Any
 
 import psycopg
 
@@ -75,8 +77,8 @@ class Bench:
         assert fresh.isdisjoint(self.acknowledged)
         self.acknowledged |= fresh
 
-    def leg(self, kind: type[jobs.Job], clients: int, **more: object) -> Leg:
-        leg = self.crew.leg(kind, clients, self.seconds, **more)  # type: ignore[arg-type]
+    def leg(self, kind: type[jobs.Job], clients: int, **more: Any) -> Leg:
+        leg = self.crew.leg(kind, clients, self.seconds, **more)
         self.took(leg.ids)
         return leg
 
@@ -134,10 +136,10 @@ class Bench:
             with self.ground.flush_of(1):
                 done = self.in_turn(
                     {
-                        "library": lambda n=clients: self.leg(jobs.LibraryBets, n),  # type: ignore[misc]
-                        "ledger": lambda n=clients: self.leg(jobs.Bets, n),  # type: ignore[misc]
-                        "library callers": lambda n=clients: self.leg(jobs.LibraryBets, 1, callers=n),  # type: ignore[misc]
-                        "callers": lambda n=clients: self.leg(jobs.Bets, 1, callers=n),  # type: ignore[misc]
+                        "library": partial(self.leg, jobs.LibraryBets, clients),
+                        "ledger": partial(self.leg, jobs.Bets, clients),
+                        "library callers": partial(self.leg, jobs.LibraryBets, 1, callers=clients),
+                        "callers": partial(self.leg, jobs.Bets, 1, callers=clients),
                     }
                 )
             self.add(f"1 ms flush, {clients} processes × the library", done, "ledger", "library", must, aim)
@@ -195,8 +197,8 @@ class Bench:
             for clients in (1, 8):
                 done = self.in_turn(
                     {
-                        "floor": lambda n=clients: self.leg(jobs.RawBets, n),  # type: ignore[misc]
-                        "ledger": lambda n=clients: posted(n),  # type: ignore[misc]
+                        "floor": partial(self.leg, jobs.RawBets, clients),
+                        "ledger": partial(posted, clients),
                     }
                 )
                 what = f"HTTP door, batches of 20 bets, {clients} client{'s' * (clients > 1)} ÷ INSERT of the same rows"

@@ -21,7 +21,7 @@ from ledger import events, reports, rights
 from ledger.api import codes
 from ledger.errors import CODES
 from ledger.pages import page
-from ledger.reports import TYPES
+from ledger.reports import TYPES, Data
 from ledger.store import migrate
 from ledger.store.embedded import EmbeddedPostgres
 from tests.docs import door_examples
@@ -209,18 +209,29 @@ def _type(schema: dict[str, Any], with_currency: bool) -> str:
 
 def rights_page() -> str:
     """Who may report and who may read what."""
-    who = rights.EVERYBODY
     parts = ["# Who may do what\n", _HEAD, RIGHTS, "## What is reported\n"]
     names = {model: topic for topic, model in TYPES.items()}
-    parts += _matrix("event", who, ((f"`{names[model]}`", may) for model, may in rights.ACTS.items()))
+    parts += _matrix("event", ((f"`{names[model]}`", may, _by(model)) for model, may in rights.ACTS.items()))
     parts += ["## What is read\n", READS]
-    parts += _matrix("path begins with", who, ((f"`{path}`", may) for path, may in rights.READS.items()))
+    reads = (*rights.READS.items(), ("any other", rights.UNLISTED))
+    parts += _matrix(
+        "path begins with",
+        ((f"`{path}`" if path[0] == "/" else path, may, _GOES_BY[rights.goes_by(path)]) for path, may in reads),
+    )
     return _page(parts)
 
 
-def _matrix(what: str, who: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str]:
-    lines = [f"| {what} | {' | '.join(who)} |", "|---" * (len(who) + 1) + "|"]
-    lines += [f"| {name} | {' | '.join('yes' if each in may else '' for each in who)} |" for name, may in rows]
+def _by(model: type[Data]) -> str:
+    return "that has the table now" if "table" in model.__struct_fields__ else "of the round"
+
+
+_GOES_BY = {"one": "that it belongs to", "any": "any", "all": "each of the ledger"}
+
+
+def _matrix(what: str, rows: Iterable[tuple[str, Sequence[str], str]]) -> Iterator[str]:
+    who = rights.EVERYBODY
+    lines = [f"| {what} | {' | '.join(who)} | property |", "|---" * (len(who) + 2) + "|"]
+    lines += [f"| {name} | {' | '.join('yes' if each in may else '' for each in who)} | {by} |" for name, may, by in rows]
     yield "\n".join(lines) + "\n"
 
 
@@ -284,19 +295,29 @@ and `GET /problems/CODE` print the same text. *Worth sending again* means that t
 """
 
 RIGHTS = """\
-A terminal acts for its own table, by its signature; a person in a role, by token, at the tables of the property that gives the
-role. Both may be in one request: what a person does at a terminal bears the terminal's signature and the person's token. See
-[secure the door](../how-to/secure-the-door.md).
+A terminal acts for its own table, by its signature; a person in a role, by token, in the property that gives the role. Both may
+be in one request: what a person does at a terminal bears the terminal's signature and the person's token. See [secure the
+door](../how-to/secure-the-door.md).
 
-Who is not let in gets `LGR-0801` (a person has to prove who they are), `LGR-0802` or `LGR-0803` (the token or signature does not
-hold) or `LGR-0804` (they may not do this); nothing is stored and no event id is used up. Beyond this matrix a correction takes
-two persons: nobody approves what is their own. A dealer signs on and off nobody but themselves. Admins apply the configuration
-and issue keys and tokens on the command line.
+The last column says which property's configuration in force gives the roles and names the terminals. A round belongs to the
+property under which it was opened, for as long as the log lives, whoever has its table by now. Where that property has the
+table no more, a terminal that was the table's when the round was opened still posts what it kept while it was offline. How soon
+a change counts is on the page [secure the door](../how-to/secure-the-door.md#how-soon-it-counts).
+
+Who is not let in gets `LGR-0801` (a person has to prove who they are), `LGR-0802` or `LGR-0803` (the token or signature does
+not hold) or `LGR-0804` (they may not do this); nothing is stored and no event id is used up. Beyond this matrix a correction
+takes two persons: nobody approves what is their own. A dealer signs on and off nobody but themselves. Nobody is signed on whom
+the property does not know in that role (`LGR-0610`). The configuration is applied, and keys and tokens are issued, on the
+command line of whoever can open the database.
+
+On a machine of one's own, without `--require-auth`, a terminal needs no signature and is believed to be the one that it names,
+at any table; what takes a person takes their token all the same.
 """
 
 READS = """\
-A terminal reads the rounds of its own table, and what was received of itself. What is not listed, auditors and admins may read;
-`/healthz`, `/readyz` and `/problems/` everybody. On a machine of one's own, without `--require-auth`, everybody reads everything.
+A terminal reads the rounds of its own table, and what was received of itself. A person reads the rounds of the properties in
+which they have a role. What is told of all properties of the ledger together takes the role in each of them. `/healthz`,
+`/readyz` and `/problems/` everybody reads; on a machine of one's own, without `--require-auth`, everybody reads everything.
 """
 
 TABLES = """\

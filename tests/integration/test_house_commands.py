@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.main import run
-from tests.support import ROOT, Terminal, accepted, house
+from tests.support import ROOT, Terminal, accepted, codes, house
 
 FILE = ROOT / "seeds" / "demo" / "property.toml"
 
@@ -79,3 +79,26 @@ def test_the_terminals_with_what_is_missing(dsn: str, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.splitlines()[1:] == ['T-R01,1,R01,2,9,"3-4, 6-8"']
     assert run(["terminals", "T-R02"]) == 0
     assert run(["terminals", "T-R99"]) == 2
+
+
+def test_a_number_on_two_events_is_found_even_across_two_services(dsn: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """With an open door one terminal reports of two tables, and two services have one each: neither sees the other's numbers."""
+    here, there = Terminal(), Terminal("R02", currency="HKD")
+    with closing(house(dsn)) as one, closing(house(dsn)) as other:
+        accepted(one.post([here.open(sequence=1, epoch=3), here.bet("red", sequence=2, epoch=3)]))
+        assert run(["terminals", "--forks"]) == 0
+        capsys.readouterr()
+        twice = [there.open(terminal="T-R01", sequence=2, epoch=3), there.bet("red", terminal="T-R01", sequence=3, epoch=3)]
+        accepted(other.post(twice))
+        within = here.bet("black", sequence=1, epoch=3)
+        assert codes(one.post([within])) == ["LGR-0303"]
+    assert run(["terminals", "--forks", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)["forks"]
+    assert [(row["terminal"], row["epoch"], row["number"], row["tables"]) for row in found] == [
+        ("T-R01", 3, 1, "R01"),
+        ("T-R01", 3, 2, "R01, R02"),
+    ]
+    assert str(within.event_id) in found[0]["events"]
+    assert str(twice[0].event_id) in found[1]["events"]
+    assert run(["terminals", "T-R02", "--forks"]) == 0
+    assert run(["terminals", "--forks", "--gaps"]) == 2

@@ -25,7 +25,7 @@ from ledger.events import (
     StaffSignedOn,
     ThrowRecorded,
 )
-from ledger.property import Choice, Table
+from ledger.property import Choice, Person, Table
 from ledger.reports import (
     ChangeBet,
     ChangeShooter,
@@ -50,7 +50,14 @@ from tests.support import DEMO, Terminal, accepted, codes, post_in_turn
 
 CRAPS = Table(id="X01", pit="B", game="craps", currency="MOP", payable_unit="0.01")
 HOUSE = msgspec.structs.replace(
-    DEMO, tables=(*DEMO.tables, CRAPS), choices=(*DEMO.choices, Choice(regulation="53/2010", unverified_bets=True))
+    DEMO,
+    tables=(*DEMO.tables, CRAPS),
+    choices=(*DEMO.choices, Choice(regulation="53/2010", unverified_bets=True)),
+    people=(
+        Person(id="D-1", roles=("dealer",)),
+        Person(id="D-2", roles=("dealer",)),
+        Person(id="S-1", roles=("supervisor", "auditor")),
+    ),
 )
 
 
@@ -368,6 +375,27 @@ class TestPeople:
         assert [event.dealer for event in opened if isinstance(event, RoundOpened)] == ["D-1", "D-2"]
         for each in houses:
             each.close()
+
+    @pytest.mark.parametrize(
+        ("person", "role"),
+        [("D-9", "dealer"), ("S-9", "supervisor"), ("D-1", "supervisor"), ("S-1", "dealer"), ("P-1", "dealer")],
+    )
+    def test_whom_the_property_does_not_know_so_does_not_sign_on(self, rounds: Rounds, dsn: str, person: str, role: str) -> None:
+        said = self.sign(SignOn, person, role)
+        [verdict] = rounds.post([said])
+        assert verdict.refusal is not None
+        assert (verdict.refusal.code, verdict.refusal.field, verdict.refusal.value) == ("LGR-0610", "data.person", person)
+        assert bodies(dsn, table_stream("R01")) == []
+
+    def test_whom_another_process_has_just_declared_signs_on_and_whom_it_removed_signs_off(
+        self, rounds: Rounds, dsn: str
+    ) -> None:
+        accepted(rounds.post([self.sign(SignOn, "D-1")]))
+        other = Rounds(dsn)
+        other.apply_property(msgspec.structs.replace(HOUSE, people=(Person(id="D-3", roles=("dealer",)),)))
+        other.close()
+        assert codes(rounds.post([self.sign(SignOn, "D-2")])) == ["LGR-0610"]
+        assert codes(rounds.post([self.sign(SignOff, "D-1"), self.sign(SignOn, "D-3")])) == ["accepted"] * 2
 
     def test_what_cannot_be_is_refused(self, rounds: Rounds) -> None:
         accepted(rounds.post([self.sign(SignOn, "D-1")]))

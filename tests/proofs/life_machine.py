@@ -32,7 +32,7 @@ from ledger.reports import (
 )
 from ledger.store import log
 from projections.fold import NOTHING, Known, keep_books
-from tests.proofs.life_model import ANYTIME, CLAUSES, SPOTS, Coup, Reasons
+from tests.proofs.life_model import ANYTIME, CLAUSES, SPOTS, UNITS, Coup, Reasons
 from tests.proofs.life_place import CURRENCY, GAMES, KINDS, NUMBER, PEOPLE, ROUNDS_OF_CRAPS, SHOWN, STAKE, Place, verify
 from tests.support import Terminal
 
@@ -258,7 +258,8 @@ class Life(RuleBasedStateMachine):
         if kind == "mispay":
             asked["direction"] = self.pick(("to_player", "from_player"), n)
         if kind == "ex_gratia":
-            asked |= {"player": f"P-{n % 3}", "spot": SPOTS[self.game][0], "stake": 100}
+            asked |= {"player": f"P-{n % 3}", "spot": SPOTS[self.game][0], "stake": stake if n % 4 else 100}
+            asked["amount"] -= asked["amount"] % UNITS[self.game] if n % 8 > 1 and asked["amount"] > UNITS[self.game] else 0
         said = {name: str(value) if isinstance(value, int) else value for name, value in asked.items()}
         body = ProposeCorrection(kind=kind, reason="miskeyed", **said)  # type: ignore[arg-type]
         report = self.terminal.report(body, round=self.id_of(coup), by=by)

@@ -383,7 +383,12 @@ class Coup:
 
     def _plan(self, kind: str, asked: dict[str, Any]) -> tuple[Reasons, list[Bet]]:
         if kind == "ex_gratia":
-            return ({"LGR-0247"} if self.game == "craps" else {"LGR-0240"} if self.status == "betting" else set()), []
+            if self.game == "craps":
+                return {"LGR-0247"}, []
+            best = {"roulette": Fraction(35), "cussec": Fraction(1), "fantan": Fraction(57, 20)}[self.game]  # of SPOTS[game][0]
+            unit, stake, amount = UNITS[self.game], asked["stake"], asked["amount"]
+            beyond = amount % unit or amount > stake + stake * best // unit * unit
+            return ({"LGR-0240"} if self.status == "betting" else {"LGR-0251"} if beyond else set()), []
         if kind in ("outcome", "late_bet") and self.status != "settled":
             unknown = {"LGR-0212", "LGR-0242"} if kind == "late_bet" else set()
             return {"LGR-0241" if self.ended else "LGR-0240"} | unknown, []

@@ -478,6 +478,53 @@ def test_30_2003_art_3_a_late_bet_is_paid_ex_gratia_by_two_approvals_and_never_a
     assert table.balances() == {}
 
 
+@pytest.mark.parametrize(
+    ("game", "shown", "spot", "stake", "most"),
+    [
+        ("roulette", "17", "straight:17", "10000", 360_000),
+        ("roulette", "3", "red", "10000", 20_000),  # by another outcome than it would have won on: the stake at least may go back
+        ("cussec", "1-2-3", "small", "500", 1_000),
+        ("fantan", "1", "fan:1", "1001", 1_001 + 2_852),  # 3 to 1 less a twentieth: 2852.85, rounded down
+    ],
+)
+def test_no_more_is_paid_ex_gratia_than_the_chips_could_have_brought(
+    game: str, shown: str, spot: str, stake: str, most: int
+) -> None:
+    table = Table(game)
+    table.settle(shown)
+    said = {"player": "P-5", "spot": spot, "stake": stake}
+    with refused("LGR-0251"):
+        table.propose("ex_gratia", **said, amount=str(most + 1))
+    correction = table.propose("ex_gratia", **said, amount=str(most))
+    table.approve(correction, by="S-2")
+    [_, paid] = table.approve(correction, by="S-3")
+    assert isinstance(paid, PlayerAdjusted)
+    assert paid.amount == str(most)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ({"amount": "0"}, "LGR-0104"),
+        ({"amount": "-1"}, "LGR-0104"),
+        ({"amount": "1.5"}, "LGR-0104"),
+        ({"amount": str(10**15 + 1)}, "LGR-0104"),
+        ({"stake": "0"}, "LGR-0104"),
+        ({"spot": "straight:37"}, "LGR-0412"),
+        ({"spot": "big"}, "LGR-0404"),
+        ({"bet": uuid4()}, "LGR-0108"),
+        ({"direction": "from_player"}, "LGR-0108"),
+        ({"player": None}, "LGR-0108"),
+    ],
+)
+def test_what_makes_no_sense_is_not_paid_ex_gratia(wrong: dict[str, Any], code: str) -> None:
+    table = Table()
+    table.settle("17")
+    said: dict[str, Any] = {"player": "P-5", "spot": "straight:17", "stake": "100", "amount": "100"}
+    with refused(code):
+        table.propose("ex_gratia", **said | wrong)
+
+
 def test_53_2010_has_no_article_that_was_breached_so_nothing_is_paid_ex_gratia() -> None:
     table = Table("craps")
     table.throw("3-4")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -39,10 +40,10 @@ def report(body: Body, caller: Caller | None, *, terminal: str = "T-1", personal
     return made if caller is None else made.from_caller(caller)
 
 
-def refused(made: Report, house: Property | None = HOUSE, table: str = "R01") -> str | None:
+def refused(made: Report, house: Property | None = HOUSE, table: str = "R01", played: Property | None = None) -> str | None:
     try:
         rights.verify_source(made)
-        rights.verify_act(made, table, house)
+        rights.verify_act(made, table, house, played)
     except Refusal as refusal:
         return refusal.code
     return None
@@ -86,6 +87,38 @@ def test_an_auditor_writes_nothing_and_nobody_reads_what_was_not_opened() -> Non
     for caller in (Caller(terminal="T-1"), Caller(person="S-1"), Caller(person="nobody"), Caller()):
         with pytest.raises(Refusal):
             rights.verify_read(caller, "/v1/new", (HOUSE,))
+
+
+def test_a_terminal_of_a_table_that_is_gone_still_says_what_was_played_there() -> None:
+    elsewhere = msgspec.structs.replace(HOUSE, tables=(Table("R02", "A", "roulette", "MOP", "0.01", terminals=("T-2",)),))
+    for terminal, house, played, said in (
+        ("T-1", elsewhere, HOUSE, None),
+        ("T-9", elsewhere, HOUSE, "LGR-0804"),
+        ("T-1", elsewhere, None, "LGR-0804"),
+        ("T-2", HOUSE, elsewhere, None),  # where the house has the table, its configuration in force alone says whose it is
+    ):
+        assert refused(report(BET, Caller(terminal=terminal), terminal=terminal), house, played=played) == said
+
+
+def test_what_is_told_of_all_houses_takes_the_role_in_each() -> None:
+    office, other = Caller(person="S-1"), msgspec.structs.replace(HOUSE, id="OTHER", people=())
+    rights.verify_read(office, "/v1/balances", (HOUSE,))
+    rights.verify_read(office, "/v1/rounds/x", (HOUSE, other))
+    rights.verify_reads_round(office, "R01", HOUSE)
+    rights.verify_reads_terminal(office, "T-1", (HOUSE,))
+    refused: list[Callable[[], None]] = [
+        lambda: rights.verify_read(office, "/v1/balances", (HOUSE, other)),
+        lambda: rights.verify_read(office, "/v1/balances", ()),
+        lambda: rights.verify_reads_round(office, "R01", other),
+        lambda: rights.verify_reads_round(office, "R01", None),
+        lambda: rights.verify_reads_terminal(office, "T-1", (HOUSE, other)),
+        lambda: rights.verify_reads_terminal(office, "T-gone", (msgspec.structs.replace(HOUSE, tables=()), other)),
+        lambda: rights.verify_reads_terminal(office, "T-1", ()),
+    ]
+    for read in refused:
+        with pytest.raises(Refusal) as caught:
+            read()
+        assert caught.value.code == "LGR-0804"
 
 
 def test_a_refusal_names_who_may() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -354,6 +355,21 @@ class TestRotation:
                 break
             refused = asker.post(asker.event("BetPlaced", floor.round))
         assert code(refused) == "LGR-0803", "within a second of its revocation"
+
+    @pytest.mark.parametrize("kind", ["key", "token"])
+    def test_what_was_revoked_by_another_process_is_refused_after_a_second(self, floor: Floor, kind: str) -> None:
+        asker = floor.own if kind == "key" else floor.askers["supervisor"]
+        assert code(asker.get("/v1/time")) == "let in"
+        with psycopg.connect(floor.dsn, autocommit=True) as conn:
+            if kind == "key":
+                assert asker.key is not None
+                credentials.end_key(conn, asker.key.id)
+            else:
+                [held] = [each for each in credentials.tokens(conn) if each.person == "S-7"]
+                credentials.end_token(conn, held.id)
+        time.sleep(access.AGE_SECONDS)
+        answers = [asker.get("/v1/time"), asker.post(asker.event("RoundHeld", floor.round))]
+        assert [code(answer) for answer in answers] == (["LGR-0803"] * 2 if kind == "key" else ["LGR-0802"] * 2)
 
     def test_two_tokens_of_one_person_do_not_make_two_persons(self, floor: Floor) -> None:
         first, second = (Asker(floor.url, "/people/S-7", token=token_of(floor.dsn, "S-7")) for _ in range(2))

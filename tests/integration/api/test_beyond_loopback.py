@@ -55,6 +55,20 @@ def test_beyond_this_machine_who_asks_has_to_prove_who_they_are(dsn: str) -> Non
         assert code(terminal.post(terminal.event("RoundOpened", uuid4()))) == "let in"
 
 
+def test_without_tls_it_says_at_its_start_that_nothing_is_encrypted(
+    dsn: str, certificate: Tls, caplog: pytest.LogCaptureFixture
+) -> None:
+    house(dsn).close()
+    key_of(dsn, "T-R01")
+    said = {}
+    for host, tls in (("0.0.0.0", None), ("0.0.0.0", certificate), ("127.0.0.1", None)):
+        caplog.clear()
+        with opened(dsn, host=host, port=0, tls=tls):
+            warned = [record.getMessage() for record in caplog.records if record.name == "ledger.api.serve"]
+        said[host, tls is not None] = [all(option in text for option in ("--tls-cert", "--tls-key")) for text in warned]
+    assert said == {("0.0.0.0", False): [True], ("0.0.0.0", True): [], ("127.0.0.1", False): []}
+
+
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Tls:
     """A certificate for this machine that vouches for itself."""
