@@ -13,9 +13,10 @@ from uuid import UUID
 
 import msgspec
 
-from ledger import rights
+from ledger import money, rights
 from ledger.application.group import Group, Sitting
 from ledger.application.memory import Memory
+from ledger.cage import CHIP_KINDS
 from ledger.days import Days
 from ledger.errors import Refusal
 from ledger.events import CreditRecorded, FillRecorded, RoundOpened
@@ -88,11 +89,12 @@ class Desk:
             raise body.refusal
         if isinstance(body, CloseDay):
             return self._close_day(report, body, group)
-        if isinstance(body, OpenRound | OfATable):
+        about_table = _ABOUT_TABLES.get(type(body))
+        if about_table is not None:
+            assert isinstance(body, OpenRound | OfATable)
             self._rest_on_roles(report, group)
             rights.verify_act(report, body.table, self._houses.property_of(body.table))
-            origin = _origin(report, self._houses.tolerance(body.table))
-            return _ABOUT_TABLES[type(body)](self, report, body, origin, group)
+            return about_table(self, report, body, _origin(report, self._houses.tolerance(body.table)), group)
         about_round = _ABOUT_ROUNDS.get(type(body))
         if about_round is None:
             raise Refusal("LGR-0107", "no round takes such a report", field="type", value=report.type)
@@ -331,14 +333,14 @@ class Desk:
         return heir
 
     def _in_kind(self, round_: Round, body: PlaceBet, origin: Origin) -> Origin:
-        """The origin of a bet in other chips than cash, with what is odd about them. Raises Refusal LGR-0265 for an unknown kind."""
+        """The origin of a bet in other chips than cash, with what is odd about it. Raises Refusal LGR-0265 for no known kind."""
         if body.chip not in CHIP_KINDS:
             raise Refusal(
                 "LGR-0265",
                 f"no kind of chip is called {body.chip}",
                 field="chip",
                 value=body.chip,
-                help=f"kinds: {', '.join(CHIP_KINDS)}; the value of a chip is no kind, for the stake says what the chips are worth",
+                help=f"kinds: {', '.join(CHIP_KINDS)}; what the chips are worth, the stake says",
             )
         stake = money.parse_minor(body.stake, field="stake")
         if body.chip == "colour" and not self._memory.record(round_.terms.table).are_in_colours(body.player, stake):

@@ -77,7 +77,7 @@ class Case(NamedTuple):
 
     @property
     def posted(self) -> dict[str, Any]:
-        """What each event carries besides that changes what a gaming day came to: where that day is closed, it goes to another."""
+        """What an event carries besides that changes what a gaming day came to: of a closed one, it goes to another."""
         posted_on = self.round.posted_on
         return {} if posted_on is None else {"gaming_day": posted_on, "of_day": self.round.terms.gaming_day}
 
