@@ -254,10 +254,10 @@ class LedgerRecorder(PostgresApplicationRecorder):
         """Appends events, rejections and the tables' open rounds in one transaction; returns the positions in order.
 
         `claims`: index of the event that bears it → claim. `leases`: table → epoch, for the tables written. `premises`: stream →
-        the latest version that the events were decided by. `closing`: the gaming day that the events close, which nothing may hinder.
-        Raises LeaseLost where a lease has passed on, and the library's IntegrityError where a premise no longer holds or a
-        version, an event id or a table's open round is already there; nothing is stored then. Unlike the library's method it never
-        retries by itself: whether a lost answer was a commit is for the caller to find out by the receipts.
+        the latest version that the events were decided by. `closing`: the gaming day that the events close, which nothing may
+        hinder. Raises LeaseLost where a lease has passed on, and the library's IntegrityError where a premise no longer holds or
+        a version, an event id or a table's open round is already there; nothing is stored then. Unlike the library's method it
+        never retries by itself: whether a lost answer was a commit is for the caller to find out by the receipts.
         """
         if len(stored_events) == len(claims) == len(leases) == 1 and not rejections and not premises and occupancy == ((), ()):
             positions = self._insert_one(stored_events[0], claims[0], *next(iter(leases.items())))
