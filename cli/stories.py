@@ -187,6 +187,7 @@ class Teller:
     def _lay(self, bet: BetView) -> _Lay:
         """Where its player put the bet last, and after how many valid throws."""
         from ledger.events import BetChanged, BetPlaced, BetsCarried, BettingClosed, ThrowRecorded
+        from ledger.events.body import numbering
 
         lay, valid, before_close = _Lay(bet.spot, 0), 0, 0
         placed: BetPlaced | None = None
@@ -205,8 +206,9 @@ class Teller:
         if placed is None or not placed.late or placed.sequence is None:
             return lay
         # Received late: by its terminal's numbers it was placed before the first close with a higher one.
+        own = numbering(placed.terminal, placed.epoch)
         for close, before_close in closes:
-            if (close.terminal, close.epoch) == (placed.terminal, placed.epoch) and (close.sequence or 0) > placed.sequence:
+            if numbering(close.terminal, close.epoch) == own and (close.sequence or 0) > placed.sequence:
                 return lay._replace(after=before_close)
         return lay
 

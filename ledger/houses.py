@@ -6,7 +6,7 @@ streams of their own beside those of the rounds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from typing import Any, NamedTuple, cast
@@ -20,7 +20,6 @@ from ledger import property as property_
 from ledger.errors import Refusal
 from ledger.events import DocumentRecorded, RoundOpened
 from ledger.property import Property, Table
-from ledger.reports import table_stream
 from ledger.round import RoundEvent
 from ledger.rules import Applied, Regulation, regulation_for
 from ledger.store.recorder import LedgerRecorder, Occupied
@@ -51,7 +50,6 @@ class Houses:
         """Hash → configuration, of all that were ever logged."""
         self._played: dict[tuple[str, str], House] = {}
         """Hash of a configuration and table → that table as it was configured then."""
-        self._table_streams: frozenset[UUID] = frozenset()
         self._version = 0
         self._regulations: dict[str, Regulation] = {}
         self._as_played: dict[tuple[str, str], Regulation] = {}
@@ -80,8 +78,6 @@ class Houses:
             self._houses = {id_: house for id_, house in self._houses.items() if house.property.id != config.id}
             self._houses |= {table.id: House(config, table) for table in config.tables}
             self._version = event.originator_version
-        if newer:
-            self._table_streams = frozenset(map(table_stream, self._houses))
         return bool(newer)
 
     def properties(self) -> dict[str, Property]:
@@ -135,6 +131,10 @@ class Houses:
     def in_force(self, opened: RoundOpened) -> Property | None:
         """The configuration in force, as last read, of the property that a round was opened under."""
         return self._properties.get(opened.property)
+
+    def shared(self, terminal: str) -> bool:
+        """Whether a table of this terminal's has other terminals, too."""
+        return any(terminal in house.table.terminals and len(house.table.terminals) > 1 for house in self._houses.values())
 
     def house(self, table: str, game: str) -> House:
         """The table's house. Raises Refusal (06) where the table is unknown or deals another game."""
@@ -211,10 +211,6 @@ class Houses:
         house = self.in_force(opened) or self.played_under(opened).property
         return house.gaming_day(at)
 
-    def table_streams(self) -> Collection[UUID]:
-        """The streams of the tables themselves: ids that no round can have."""
-        return self._table_streams
-
     # Regulations.
 
     def applied(self, house: House, game: str, at: datetime) -> Applied:
@@ -237,15 +233,12 @@ class Houses:
             found = self._regulations[sha256] = Regulation.from_content(logged.content)
         return found
 
-    def to_log(self, regulation: Regulation, taken: Collection[UUID]) -> RoundEvent | None:
-        """The event that puts the regulation's content into the log; None where the log has it.
-
-        `taken` are the streams that are about to begin: none of them can be the document's.
-        """
+    def to_log(self, regulation: Regulation) -> RoundEvent | None:
+        """The event that puts the regulation's content into the log; None where the log has it."""
         sha256 = regulation.sha256
         if sha256 in self._logged:
             return None
-        stream, logged = self._find(sha256, taken)
+        stream, logged = self._find(sha256)
         if logged is not None:
             self._logged.add(sha256)
             return None
@@ -255,17 +248,17 @@ class Houses:
         """The event of `to_log` is stored."""
         self._logged.add(sha256)
 
-    def _find(self, sha256: str, taken: Collection[UUID] = ()) -> tuple[UUID, DocumentRecorded | None]:
+    def _find(self, sha256: str) -> tuple[UUID, DocumentRecorded | None]:
         """The stream of the regulation's content, and the content where the log has it.
 
-        Terminals choose the ids of rounds, and one may choose that of this stream: the document then goes to the next one.
+        Terminals choose the ids of rounds. In an old log one may have that of this stream: the document is then in the next.
         """
         for n in count():
             stream = uuid5(_DOCUMENTS, f"regulation:{sha256}" if n == 0 else f"regulation:{sha256}/{n}")
             event = cast("RoundEvent | None", next(iter(self._events.get(stream, limit=1)), None))
-            if event is None and stream not in taken:
+            if event is None:
                 return stream, None
-            if event is not None and isinstance(event.body, DocumentRecorded) and event.body.sha256 == sha256:
+            if isinstance(event.body, DocumentRecorded) and event.body.sha256 == sha256:
                 return stream, event.body
         raise AssertionError("count() has no end")
 

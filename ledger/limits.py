@@ -9,7 +9,9 @@
 The exposure limit stands against the house's own loss and against nobody's bet, so a bet that does not raise the worst case is
 taken even above it. A bet that was placed in time and heard of late is a bet by the regulation, and the dealer took it: minimum
 and maximum stood at the table, so they hold for it; what else was open was not to be seen there, so the other two do not. It
-counts in the exposure from then on.
+counts in the exposure from then on. Where its round has ended meanwhile, the maximum holds beside all that its player had on the
+spot when betting closed, whatever has become of that since; and where the bets were carried on, beside what the player has on it
+there by now.
 """
 
 from __future__ import annotations
@@ -61,6 +63,30 @@ class Limits:
     def of(self, spot: Spot) -> Band:
         """The least and the largest stake on a spot."""
         return self.chances.get(spot.chance.code, self.table)
+
+    def verify_stake(self, player: str, spot: Spot, stake: MinorUnits, held: MinorUnits) -> None:
+        """Raises Refusal LGR-0605 or LGR-0606 of a stake that is too small, or too large beside what the player has there."""
+        minimum, maximum = self.of(spot)
+        money = self.money
+        if minimum is not None and stake < minimum:
+            raise Refusal(
+                "LGR-0605",
+                f"the table's minimum on {spot.text} is {money(minimum)}; this stake of {money(stake)} is "
+                f"{money(minimum - stake)} below it",
+                field="stake",
+                value=str(stake),
+                help=f"a stake of {money(minimum)} or more is taken here",
+            )
+        if maximum is not None and held + stake > maximum:
+            room = maximum - held
+            raise Refusal(
+                "LGR-0606",
+                f"the table's maximum of one player on {spot.text} is {money(maximum)}; with this stake of {money(stake)} "
+                f"{player} would have {money(held + stake)} there, {money(held + stake - maximum)} above it",
+                field="stake",
+                value=str(stake),
+                help=f"a stake of up to {money(room)} is taken here" if room >= max(minimum or 1, 1) else "choose another spot",
+            )
 
     def money(self, amount: MinorUnits) -> str:
         """An amount as refusals write it."""
@@ -142,7 +168,8 @@ class Book:
         """
         limits = self.limits
         if limits.bands:
-            self._verify_stake(player, spot, stake)
+            held = 0 if self._on_spot is None else self._on_spot.get((player, spot), 0)
+            limits.verify_stake(player, spot, stake, held)
         if late:
             return
         if self._exposure is not None and limits.exposure is not None:
@@ -159,32 +186,6 @@ class Book:
             self.verify(player, spot, stake, late=spot is was[0] and stake <= was[1])
         finally:
             self.add(player, *was)
-
-    def _verify_stake(self, player: str, spot: Spot, stake: int) -> None:
-        minimum, maximum = self.limits.of(spot)
-        money = self.limits.money
-        if minimum is not None and stake < minimum:
-            raise Refusal(
-                "LGR-0605",
-                f"the table's minimum on {spot.text} is {money(minimum)}; this stake of {money(stake)} is "
-                f"{money(minimum - stake)} below it",
-                field="stake",
-                value=str(stake),
-                help=f"a stake of {money(minimum)} or more is taken here",
-            )
-        if maximum is None or self._on_spot is None:
-            return
-        held = self._on_spot.get((player, spot), 0)
-        if held + stake > maximum:
-            room = maximum - held
-            raise Refusal(
-                "LGR-0606",
-                f"the table's maximum of one player on {spot.text} is {money(maximum)}; with this stake of {money(stake)} "
-                f"{player} would have {money(held + stake)} there, {money(held + stake - maximum)} above it",
-                field="stake",
-                value=str(stake),
-                help=f"a stake of up to {money(room)} is taken here" if room >= max(minimum or 1, 1) else "choose another spot",
-            )
 
     def _verify_exposure(self, exposure: Exposure, limit: int, spot: Spot, stake: int) -> None:
         """All bets are counted by now."""

@@ -11,6 +11,8 @@ def page(code: str) -> str | None:
     if meaning is None:
         return None
     again = "Yes: the very same request may succeed later." if meaning.retryable else "No: it would be refused again."
+    if meaning.early:
+        again = "Yes, while what comes before it may be under way; no, once its number shows that nothing is (`retryable` tells)."
     return f"{code}: {meaning.title}\n\n{PAGES[code]}\n\nHTTP status: {meaning.status}\nWorth sending again: {again}\n"
 
 
@@ -48,7 +50,11 @@ PAGES: dict[str, str] = {
     ),
     "LGR-0203": "A round is opened once. Each new round has a new id, made by the terminal.",
     "LGR-0204": "Betting is closed: from the bell on, no bet is changed or taken back, and no second bell rings.",
-    "LGR-0205": "The outcome counts only after betting was closed. Close betting, then send the outcome again.",
+    "LGR-0205": (
+        "The outcome counts only after betting was closed. Where it overtook the close, it is accepted once that is there. One "
+        "that its terminal numbered before the close is no outcome of the round: what the table shows after the close is a new "
+        "event."
+    ),
     "LGR-0206": "A round has one outcome. Correcting it is an act of its own, with an approver.",
     "LGR-0207": "A terminal's round stays at the table where it was opened.",
     "LGR-0208": "All bets of a round are in the round's currency; amounts of two currencies are never added up.",
@@ -65,7 +71,8 @@ PAGES: dict[str, str] = {
     "LGR-0213": "The bet was withdrawn, declared void, carried on or decided before; nothing more can happen to it here.",
     "LGR-0214": (
         "Some bets stay where they are: those that a void round of cussec handed on, those of craps that have their number, and "
-        "those behind which odds lie. The detail says which; the cite says by what."
+        "those behind which odds lie. The detail says which; the cite says by what. A bet of craps that has its number is "
+        "declared void by two persons, by a correction."
     ),
     "LGR-0215": (
         "While a review is open nothing settles the round. A person releases the hold with its finding; then send the same event "
@@ -130,9 +137,50 @@ PAGES: dict[str, str] = {
         "round. If the proposal is still on its way, send this again after it."
     ),
     "LGR-0249": "Whoever asks for a correction does not approve it, and where two approvals are needed they are of two persons.",
+    "LGR-0250": (
+        "A correction is approved on what it was proposed on. Since then another correction or the table itself has changed the "
+        "bet, or what decides it, so that the approval would move something else than its author saw. It can be declined, and "
+        "what is still to be put right is proposed anew."
+    ),
     "LGR-0251": (
         "What is paid ex gratia stands in the place of what the chips would have brought: it is a whole number of the table's "
         "payable units, and no more than their stake and the highest net prize that they could have won."
+    ),
+    "LGR-0260": (
+        "A slip lists its chips by denomination, each once, with the value of one chip in minor units and how many there are; a "
+        "drop lists cash and vouchers. The total is the sum of the lines. A fill or a credit is over more than nothing."
+    ),
+    "LGR-0261": (
+        "A property uses a printed number once for a fill and once for a credit, at whichever of its tables. A slip that was "
+        "cancelled keeps its number, so that every number is accounted for."
+    ),
+    "LGR-0262": (
+        "The table has no slip with this id and of this kind. A confirmation that overtook its slip is accepted once the slip "
+        "has arrived. `roundledger chips slips` lists slips with their ids."
+    ),
+    "LGR-0263": (
+        "A slip is confirmed once, while nobody has confirmed or cancelled it. One that was confirmed is cancelled by two "
+        "persons: one asks, another confirms the cancellation. `roundledger chips slips` shows how each stands."
+    ),
+    "LGR-0264": "The chips of a table are in the table's currency, and so are its counts, fills and credits.",
+    "LGR-0265": (
+        "Bets are made in cash chips (`cash`, which is also meant where nothing is said), in `non_negotiable` or `promotional` "
+        "chips, or in the `colour` chips of roulette. The stake is what the chips are worth, whatever their kind."
+    ),
+    "LGR-0270": "A gaming day can be closed once it has ended by the property's clock: its time zone and starting hour.",
+    "LGR-0271": "The gaming day is closed already, as all days before it are. What belongs to it is posted to the present day.",
+    "LGR-0272": (
+        "A slip is about the property's present gaming day, if it names none, or about an earlier one. The day goes by the "
+        "service's clock, in the property's time zone."
+    ),
+    "LGR-0273": "Gaming days are closed one after the other, those on which nothing happened as well. The help names the next.",
+    "LGR-0274": (
+        "A round belongs to the gaming day in which it opened, however late it settles, and nothing is posted to a day that is "
+        "closed. Settle the round, or have it returned by a correction, and close the day then."
+    ),
+    "LGR-0275": (
+        "A day is closed with figures that were read up to a position of the log, and something came to the day after that. "
+        "Nothing was closed. Read the figures again: `roundledger day close` does."
     ),
     "LGR-0301": (
         "An event id stands for one event for as long as the log lives. The same id came with other content: nothing "
@@ -145,7 +193,8 @@ PAGES: dict[str, str] = {
     ),
     "LGR-0304": (
         "The event would be refused as the round stands now, but events that the same terminal numbered before it have not come, "
-        "and they may change that. Nothing was kept: send the missing events, then this one again with the same id."
+        "and they may change that. Nothing was kept: send the missing events, then this one again with the same id. Or the post "
+        "said that events of an earlier epoch wait (`?earlier=waiting`): send those first."
     ),
     "LGR-0305": "No terminal of this id has sent a numbered event.",
     "LGR-0306": (
@@ -213,6 +262,10 @@ PAGES: dict[str, str] = {
         "after. Posts are taken as ever. The log names the event and the reason; install the release that can fold it, or repair "
         "the table, and start the service again: each start tries once more."
     ),
+    "LGR-0524": (
+        "The event was allowed, but what it comes to does not fit into the database or breaks a constraint there. It is refused "
+        "for good, so that the events after it go on; the log names it. Once the reason is mended, send it as a new event."
+    ),
     "LGR-0519": "The server named in the settings is somebody else's to start and stop.",
     "LGR-0520": (
         "Per currency all balances sum to zero; these do not, so a table was changed by hand. `roundledger replay` names "
@@ -222,6 +275,7 @@ PAGES: dict[str, str] = {
     "LGR-0602": "The table is not one of the property's. Tables are declared in the property's configuration.",
     "LGR-0603": "A table deals the game that the property's configuration gives it.",
     "LGR-0604": "The property's configuration was refused; the detail names the line.",
+    "LGR-0612": "No property of this id is configured. `roundledger property show` lists them.",
     "LGR-0605": "Each bet has to reach the minimum that the table has for its chance. The detail says by how much it does not.",
     "LGR-0606": (
         "What one player has on one spot of a round stays within the maximum that the table has for its chance: several bets on "
@@ -230,6 +284,10 @@ PAGES: dict[str, str] = {
     "LGR-0607": (
         "The table's exposure limit bounds what the house can lose on all open bets of the round, whatever the table shows. With "
         "this bet it could lose more. A bet that does not raise the worst case is taken all the same."
+    ),
+    "LGR-0609": (
+        "What concerns a table and no round of it has a stream of its own, whose id is made of the table's. In an older log a "
+        "round can have that very id. The round stays as it is; the table needs another id in the property's configuration."
     ),
     "LGR-0608": (
         "The table's differential bounds by how much the stakes on one of two opposing spots, such as red and black, may exceed "
@@ -309,6 +367,15 @@ PAGES: dict[str, str] = {
         "The disk on which the outbox lies is full. Of what was to be stored nothing was, so the terminal must not go on as if "
         "it were. What was put in before is still there and can be sent. Make room, then do it again."
     ),
-    "LGR-0722": "A terminal signs with the key in a file: what `roundledger keys issue TERMINAL --json` printed.",
+    "LGR-0722": "A terminal signs with the key in a file: what `roundledger keys issue TERMINAL --out FILE` wrote.",
+    "LGR-0724": (
+        "A key or a token is written to a file that this command makes, for its owner alone. One that is there may be the only "
+        "copy of another secret, so it is never written over. Nothing was issued."
+    ),
+    "LGR-0723": (
+        "What a person decides (a bet declared void, chips that came too late, a hold and its release, a correction and its "
+        "approval) counts by that person's token, which is stored nowhere. Had it to wait, it would be sent with the token of "
+        "whoever comes next. So it is sent while its person is there, at once and by itself, and is over when it is answered."
+    ),
 }
 """Code → what a person should know beyond its title."""

@@ -462,7 +462,7 @@ SlipWritten = CountChips | RecordFill | RecordCredit | CountDrop
 # The days of the books. Their `round` is `days_stream(property)`.
 
 SignedTotal = Annotated[
-    str, msgspec.Meta(pattern=r"^(0|-?[1-9][0-9]{0,30})$(?!\n)", description="Minor units.", examples=["-125000"])
+    str, msgspec.Meta(pattern=r"^(0|-?[1-9][0-9]{0,30})$(?!\n)", description="Minor units, with a sign.", examples=["-125000"])
 ]
 
 
@@ -492,9 +492,17 @@ class CloseDay(Said, frozen=True, kw_only=True):
     """The property; the event's `subject` names the same."""
     gaming_day: date
     """The day; it has ended, and the one before it is closed."""
-    as_of: Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,18}$(?!\n)")]
+    as_of: Annotated[str, msgspec.Meta(pattern=r"^[0-9]+$(?!\n)", min_length=1, max_length=18, examples=["4139"])]
     """The position up to which the figures were read."""
-    figures: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
+    figures: Annotated[
+        str,
+        msgspec.Meta(
+            pattern=r"^[0-9a-f]+$(?!\n)",
+            min_length=64,
+            max_length=64,
+            examples=["e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"],
+        ),
+    ]
     """SHA-256 (hex) of their canonical form."""
     totals: Annotated[tuple[TotalOfDay, ...], msgspec.Meta(max_length=50)] = ()
     """By currency."""
@@ -542,6 +550,25 @@ Data = (
 )
 Body = Data | Malformed
 """What a report says."""
+
+PERSONS_ACTS = (
+    VoidBet,
+    RecordLateBet,
+    RestoreChips,
+    HoldRound,
+    ReleaseRound,
+    ProposeCorrection,
+    ApproveCorrection,
+    DeclineCorrection,
+    CountChips,
+    RecordFill,
+    RecordCredit,
+    CountDrop,
+    ConfirmSlip,
+    CancelSlip,
+    CloseDay,
+)
+"""What a person decides and no terminal may report by itself (`ledger.rights`): it is somebody's, and counts by their token."""
 
 
 def type_of(event: type[Event]) -> str:
@@ -617,6 +644,11 @@ def subject_of(data: OfATable | OfAProperty) -> str:
     return data.property if isinstance(data, OfAProperty) else data.table
 
 
+def is_derived(id: UUID) -> bool:
+    """Whether the id is of the kind that the ledger makes of names, for tables and documents; no round has such a one."""
+    return id.version == 5
+
+
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """Who sent a request, as far as that was proved."""
 
@@ -645,8 +677,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The terminal's own number of the event, where it numbers them."""
     epoch: int | None = None
     """The terminal's count of its own restarts, where it keeps one; its numbers begin anew with each."""
+    behind: bool = False
+    """Whether its sender says that events of its terminal's earlier epochs still wait, of which its own number says nothing."""
     by: str | None = None
-    """The person who reported it, where one has proved to be the one."""
+    """The person whose act it is, where it is a person's and one has proved to be the one."""
     personal: bool = False
     """Whether it is the person's own, from no terminal: `terminal` then holds the person's reference."""
     caller: Caller | None = None
@@ -656,8 +690,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     body: Body
 
     def from_caller(self, caller: Caller) -> Report:
-        """The report with who sent it; whoever has proved to be a person is the one who reported it."""
-        return msgspec.structs.replace(self, caller=caller, by=caller.person)
+        """The report with who sent it, and whose act it is.
+
+        A fact of the table is nobody's: whose token travelled with it was never asked whether they may report it.
+        """
+        persons = self.personal or isinstance(self.body, PERSONS_ACTS)
+        return msgspec.structs.replace(self, caller=caller, by=caller.person if persons else None)
 
 
 class Received(msgspec.Struct, frozen=True, kw_only=True):

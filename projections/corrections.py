@@ -53,11 +53,14 @@ def _bet_corrected(state: State, row: RoundRow, recorded: Recorded, body: BetCor
     _verify(state, row, recorded, body)
     bet = state.bets.present(recorded, body.bet)
     state.bets.verify_standing(recorded, bet, body.before)
+    was = bet.stake
     _count(row, bet, -1)
-    row.stakes -= bet.stake
     state.bets.correct(recorded, bet, body.after)
-    row.stakes += bet.stake
     _count(row, bet, 1)
+    if bet.placed_in == row.round or bet.stake > was:
+        row.stakes += bet.stake - was
+    else:  # it was taken in another round, where nothing of it goes back any more
+        row.returned += was - bet.stake
 
 
 def _count(row: RoundRow, bet: BetRow, sign: int) -> None:

@@ -49,11 +49,12 @@ class RoundRow(msgspec.Struct, kw_only=True):
     resolved: int = 0
     """How many lost, won or were pushed."""
     stakes: int = 0
-    """Taken into escrow: bets placed, and what they were raised by."""
+    """Taken into escrow: bets placed, as last corrected, and what they were raised by. Nothing carried in is taken again."""
     carried_in: int = 0
     carried_out: int = 0
     returned: int = 0
-    """Stakes that went back undecided: withdrawn, lowered, voided, or given back by the house."""
+    """Stakes that went back undecided: withdrawn, lowered (of a carried bet by its correction too), voided, or given back by the
+    house."""
     escrow: int = 0
     """What is undecided; in a round that has ended only late bets are."""
     lost: int = 0

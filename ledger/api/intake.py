@@ -186,7 +186,7 @@ def _report(item: object, received_at: datetime, hints: _Hints) -> Report:
     stream = _subject(item, topic)
     occurred_at = _time(item)
     epoch = _number(item, "epoch", "is the terminal's count of its own restarts")
-    sequence = _number(item, "sequence", "is the terminal's own number of the event")
+    sequence = _number(item, "sequence", "is the terminal's own number of the event, from 1 in each epoch", least=1)
     content_type = item.get("datacontenttype")
     if content_type is not None and not (isinstance(content_type, str) and _JSON_TYPE.fullmatch(content_type)):
         raise _attribute(item, "datacontenttype", "is application/json, or left out")
@@ -324,11 +324,11 @@ def _time(item: Mapping[str, Any]) -> datetime:
         raise _attribute(item, "time", "is a time of RFC 3339 with its offset, such as 2026-11-29T20:00:00+08:00") from None
 
 
-def _number(item: Mapping[str, Any], name: str, rule: str) -> int | None:
+def _number(item: Mapping[str, Any], name: str, rule: str, *, least: int = 0) -> int | None:
     value = item.get(name)
     if value is None:
         return None
-    if not (isinstance(value, str) and _DIGITS.fullmatch(value) and int(value) <= _LARGEST_NUMBER):
+    if not (isinstance(value, str) and _DIGITS.fullmatch(value) and least <= int(value) <= _LARGEST_NUMBER):
         raise _attribute(item, name, f'{rule}, as a string of digits, such as "12", up to {_LARGEST_NUMBER}')
     return int(value)
 

@@ -131,7 +131,8 @@ def _event(topic: str, data: str) -> dict[str, Any]:
             },
             "sequence": {
                 "type": "string",
-                "pattern": "^[0-9]{1,16}$",
+                "pattern": "^0{0,15}[1-9][0-9]{0,15}$",
+                "maxLength": 16,
                 "description": "The terminal's own number of the event, from 1 in each epoch, below 2^53.",
             },
             "datacontenttype": {
@@ -159,6 +160,14 @@ def _paths() -> dict[str, Any]:
                 "description": "Each item is judged by itself, in order. One event that is refused is answered with its problem; "
                 "in a batch each item has its own. Sending the same event again is safe: it is answered as `replayed`. The body "
                 "may be compressed (`Content-Encoding: gzip`); it holds at most 1 MiB, and so does what comes out of it.",
+                "parameters": [
+                    _query(
+                        "earlier",
+                        "Said where events of an earlier epoch of the terminal still wait to be sent again, which its numbers do "
+                        "not tell: what those events could change is then refused for now and not for good.",
+                        {"enum": ["waiting"]},
+                    )
+                ],
                 "requestBody": {
                     "required": True,
                     "content": {

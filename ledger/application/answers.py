@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
-from eventsourcing.persistence import IntegrityError, InterfaceError, OperationalError, PersistenceError
+from eventsourcing.persistence import DataError, IntegrityError, InterfaceError, OperationalError, PersistenceError
 
 from ledger.errors import Refusal
 from ledger.reports import Report, Verdict
@@ -48,6 +48,17 @@ def unanswered(cause: BaseException) -> Refusal:
     if isinstance(cause, UNFIT):
         _log.error("the database refuses what a ledger does: %s", " ".join(str(cause).split()))
     return Refusal("LGR-0501", f"the database did not answer: {reason}", help=again)
+
+
+def untakeable(report: Report, error: DataError) -> Refusal:
+    """The refusal of a report that comes to something which the database cannot hold, however often it is sent."""
+    reason = str(error).splitlines()[0]  # the lines after it show the row
+    _log.error("the database cannot take event %s of terminal %s: %s", report.event_id, report.terminal, reason)
+    return Refusal(
+        "LGR-0524",
+        f"the database cannot take what this event comes to: {reason}",
+        help="the service's log names the event and the reason; once that is mended, send it as a new event with a new id",
+    )
 
 
 def is_conflict(error: Exception) -> bool:

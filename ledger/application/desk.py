@@ -55,6 +55,7 @@ from ledger.reports import (
     VoidRound,
     WithdrawBet,
     days_stream,
+    is_derived,
     table_stream,
 )
 from ledger.round import Asked, Origin, Round, RoundEvent, Status, Successor, Terms
@@ -207,17 +208,15 @@ class Desk:
         # Another process may apply a configuration at any time: it counts from the next opening on, so the append asks.
         group.rest_on(self._houses.premise)
         round_ = Round.open(report.round, terms, origin)
-        self._log_regulation(applied.regulation, round_, group)
+        self._log_regulation(applied.regulation, group)
         self._begin(round_, group)
         return round_.collect_events()
 
-    def _log_regulation(self, regulation: Regulation, round_: Round, group: Group) -> None:
+    def _log_regulation(self, regulation: Regulation, group: Group) -> None:
         """Puts the regulation's content into the group, ahead of the round that names it, unless the log has it."""
-        if regulation.sha256 not in group.documents:
-            taken = {round_.id, *(event.originator_id for event in group.events)}
-            if (document := self._houses.to_log(regulation, taken)) is not None:
-                group.events.append(document)
-                group.documents.add(regulation.sha256)
+        if regulation.sha256 not in group.documents and (document := self._houses.to_log(regulation)) is not None:
+            group.events.append(document)
+            group.documents.add(regulation.sha256)
 
     def _sign_on(self, report: Report, body: SignOn, origin: Origin, group: Group) -> list[RoundEvent]:
         self._verify_table(report, body.table, group)
@@ -314,17 +313,23 @@ class Desk:
     # What is about a round.
 
     def _place(self, round_: Round, rules: Regulation, body: PlaceBet, origin: Origin, group: Group) -> Round | None:
+        player, spot, stake, currency = body.player, body.spot, body.stake, body.currency
         if body.chip is not None and body.chip != "cash":
             origin = self._in_kind(round_, body, origin)
-        heir = self._heir(round_) if round_.status is Status.CARRIED else None
+        heir = None
+        if round_.status is Status.CARRIED:
+            heir = self._heir(round_)
+            heir.limits = round_.limits
+            said = round_.verify_bet(rules, origin.cause, origin, player=player, spot=spot, stake=stake, currency=currency)
+            heir.verify_late_carry(rules, player, *said[:2])
         round_.place_bet(
             rules,
             origin.cause,
             origin,
-            player=body.player,
-            spot=body.spot,
-            stake=body.stake,
-            currency=body.currency,
+            player=player,
+            spot=spot,
+            stake=stake,
+            currency=currency,
             seat=body.seat,
             chip=body.chip or "cash",
         )
@@ -452,8 +457,18 @@ class Desk:
         return Successor(id, day, at.get("dealer"), at.get("supervisor"))
 
     def _verify_new(self, id: UUID, field: str, group: Group) -> None:
-        """Raises Refusal LGR-0203 where the id of a round to be opened is taken, as far as that is known."""
-        if self._memory.knows(id) or id in self._houses.table_streams() or (group.doubt and self._memory.exists(id)):
+        """Raises Refusal LGR-0203 where the id of a round to be opened is taken, as far as that is known, and LGR-0108 for one of
+        the kind that the ledger makes by itself (`ledger.reports.is_derived`): those of tables to come stay free for them.
+        """
+        if is_derived(id):
+            raise Refusal(
+                "LGR-0108",
+                "a round's id is no UUID of version 5: such ids are made of names, and the ledger makes its own so",
+                field=field,
+                value=str(id),
+                help="make the id at random or by the time (UUID version 4 or 7), a new one for each round",
+            )
+        if self._memory.knows(id) or (group.doubt and self._memory.exists(id)):
             raise Refusal("LGR-0203", "a round with this id exists already", field=field, value=str(id))
 
 

@@ -110,11 +110,23 @@ class Memory:
         self._open[table] = round_
 
     def record(self, table: str) -> TableRecord:
-        """What is on record of the table itself: who works there, its slips, its colour chips."""
+        """What is on record of the table itself: who works there, its slips, its colour chips.
+
+        Raises Refusal LGR-0609 where a round of an old log has the table's stream.
+        """
         found = self._records.get(table)
         if found is None:
             found = TableRecord(table)
-            found.fold(self._recorder.stream(found.id))
+            happened = self._recorder.stream(found.id)
+            if happened and isinstance(happened[0], RoundOpened):
+                raise Refusal(
+                    "LGR-0609",
+                    f"what concerns table {table} would be in stream {found.id}, which is a round of table {happened[0].table}",
+                    field="data.table",
+                    value=table,
+                    help="give the table another id in the property's configuration",
+                )
+            found.fold(happened)
             self._records[table] = found
         return found
 

@@ -12,26 +12,38 @@ import logging
 import random
 import time
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from threading import Lock
 from typing import Any, cast
 from uuid import UUID
 
 import msgspec
 from eventsourcing.application import Application
-from eventsourcing.persistence import InfrastructureFactory, IntegrityError, Mapper, OperationalError
+from eventsourcing.persistence import DataError, InfrastructureFactory, IntegrityError, Mapper, OperationalError
 from eventsourcing.utils import Environment
 
-from ledger.application.answers import again, as_it_said, is_conflict, mark, of_the_database, rejected, unanswered, within
+from ledger.application.answers import (
+    again,
+    as_it_said,
+    is_conflict,
+    mark,
+    of_the_database,
+    rejected,
+    unanswered,
+    untakeable,
+    within,
+)
 from ledger.application.desk import Desk, rests_on_configuration
 from ledger.application.group import Group
 from ledger.application.memory import Memory
 from ledger.errors import Refusal
+from ledger.events import Event
 from ledger.houses import Houses
 from ledger.property import Property
 from ledger.reports import CloseDay, Received, Report, Verdict
-from ledger.round import Round, RoundEvent
+from ledger.round import Origin, Round, RoundEvent
 from ledger.rules import Regulation
-from ledger.sequences import Line, perhaps_early
+from ledger.sequences import Line, weighed
 from ledger.store.lease import Leases
 from ledger.store.mapper import EventMapper
 from ledger.store.recorder import Claim, LeaseLost, LedgerFactory, LedgerRecorder, Occupancy, Receipt, Rejection
@@ -130,6 +142,15 @@ class Rounds(Application[UUID]):
         """Fills `verdicts` for the reports at `waiting`, whose event ids all differ."""
         try:
             self._append_group(reports, waiting, verdicts, known=None)
+        except DataError as error:
+            # One of them is what the database cannot take, and nobody knows which: it is found by halves.
+            self._doubt(error)
+            if len(waiting) == 1:
+                self._put_aside(reports, waiting[0], verdicts, error)
+                return
+            half = len(waiting) // 2
+            self._post_distinct(reports, waiting[:half], verdicts)
+            self._post_distinct(reports, waiting[half:], verdicts)
         except (IntegrityError, OperationalError) as error:
             if not is_conflict(error):
                 raise
@@ -139,8 +160,8 @@ class Rounds(Application[UUID]):
             known = self._recorder.receipts([reports[n].event_id for n in waiting])
             try:
                 self._append_group(reports, waiting, verdicts, known)
-            except (IntegrityError, OperationalError) as another:
-                if not is_conflict(another):
+            except (IntegrityError, OperationalError, DataError) as another:
+                if not isinstance(another, DataError) and not is_conflict(another):
                     raise
                 self._doubt(another)
                 for n in waiting:
@@ -151,6 +172,10 @@ class Rounds(Application[UUID]):
             known = self._recorder.receipts([reports[n].event_id])
             try:
                 self._append_group(reports, [n], verdicts, known)
+            except DataError as error:
+                self._doubt(error)
+                self._put_aside(reports, n, verdicts, error)
+                return
             except (IntegrityError, OperationalError) as error:
                 if not is_conflict(error):
                     raise
@@ -160,6 +185,23 @@ class Rounds(Application[UUID]):
                 return
         busy = Refusal("LGR-0503", "other writers keep changing this round", help="send the same event again")
         verdicts[n] = rejected(reports[n], busy)
+
+    def _put_aside(self, reports: Sequence[Report], n: int, verdicts: dict[int, Verdict], error: DataError) -> None:
+        """Refuses for good the report that the database cannot take, so that it stands in nobody's way."""
+        report, group = reports[n], Group(doubt=True)
+        receipt = self._recorder.receipts([report.event_id]).get(report.event_id)
+        if receipt is not None:
+            verdicts[n] = self._again(report, receipt, group)
+            return
+        refusal = untakeable(report, error)
+        verdicts[n] = rejected(report, refusal)
+        group.rejections.append(_rejection(report, refusal))
+        group.receive(self._memory.sequences.known(report), report)
+        try:
+            self._append(group)
+        except DataError:
+            group.undo()
+            _log.exception("nor can it take that event %s was refused", report.event_id)
 
     def _append_group(
         self,
@@ -172,7 +214,7 @@ class Rounds(Application[UUID]):
         if group.doubt and any(rests_on_configuration(reports[n]) for n in waiting):
             self._houses.read()  # it may have been for another process' configuration that the first try was turned away
         decided: dict[int, Verdict] = {}
-        refused: list[tuple[int, Refusal]] = []
+        refused: list[tuple[int, Refusal, int]] = []
         for n in waiting:
             report = reports[n]
             receipt = None if known is None else known.get(report.event_id)
@@ -182,7 +224,7 @@ class Rounds(Application[UUID]):
             try:
                 events = self._desk.decide(report, group)
             except Refusal as refusal:
-                refused.append((n, within(report, refusal)))
+                refused.append((n, within(report, refusal), len(group.numbered)))
                 continue
             start = len(group.events)
             group.events.extend(events)
@@ -191,8 +233,9 @@ class Rounds(Application[UUID]):
             group.receive(self._memory.sequences.known(report), report)
         if refused and known is None:
             # A refusal is final only if the report was not accepted before.
-            known = self._recorder.receipts([reports[n].event_id for n, _ in refused])
-        for n, reason in refused:
+            known = self._recorder.receipts([reports[n].event_id for n, _, _ in refused])
+        all_decided = len(group.numbered)
+        for n, reason, so_far in refused:
             report = reports[n]
             receipt = None if known is None else known.get(report.event_id)
             if receipt is not None:
@@ -201,17 +244,18 @@ class Rounds(Application[UUID]):
             line = self._memory.sequences.known(report)
             if reason.code == "LGR-0303":
                 reason = self._memory.sequences.fork(report)
-            reason = perhaps_early(report, reason, line)
+            if report.sequence is not None:
+                later = [other.sequence for of, other in group.numbered[so_far:all_decided] if of is line and other.sequence]
+                before = self._memory.sequences.before(report, later, others=self._houses.shared(report.terminal))
+                reason = weighed(report, reason, before)
             decided[n] = rejected(report, reason)
-            if reason.meaning.retryable:
+            if reason.retryable:
                 continue
             if reason.meaning.status >= 500:
                 # The ledger's own fault (a log that cannot be read) is no verdict: once it is mended, the report may be right.
                 _log.error("event %s cannot be decided: %s: %s", report.event_id, reason, reason.value)
                 continue
-            group.rejections.append(
-                Rejection(report.event_id, report.terminal, report.epoch, report.sequence, report.round, mark(report), reason)
-            )
+            group.rejections.append(_rejection(report, reason))
             group.receive(line, report)
         try:
             positions = self._append(group)
@@ -291,10 +335,23 @@ class Rounds(Application[UUID]):
         with as_it_said():
             return self._memory.load(id)
 
+    def effects_of(self, round_: Round, correction: UUID) -> list[Event]:
+        """What the approval of a correction of the round would bring about; raises the reason where it could not be approved."""
+        with self._lock, as_it_said():
+            self._houses.read()
+            round_.limits = self._houses.played_under(round_.terms).table.limits
+            rules = self._houses.regulation(round_.terms.regulation_hash)
+            now = datetime.now(UTC)
+            return round_.effects_of(rules, correction, Origin(correction, "", None, now, now))
+
     def regulation_of(self, round_: Round) -> Regulation:
         """The regulation under which the round is played, by its content in the log."""
         with self._lock, as_it_said():
             return self._houses.regulation(round_.terms.regulation_hash)
+
+
+def _rejection(report: Report, refusal: Refusal) -> Rejection:
+    return Rejection(report.event_id, report.terminal, report.epoch, report.sequence, report.round, mark(report), refusal)
 
 
 def _without_repeats(reports: Sequence[Report], waiting: list[int]) -> tuple[list[int], list[int]]:

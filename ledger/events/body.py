@@ -9,6 +9,11 @@ from uuid import UUID
 import msgspec
 
 
+def numbering(terminal: str, epoch: int | None) -> tuple[str, int]:
+    """The count to which a terminal's numbers belong: the epoch that it names, and epoch 0 where it names none."""
+    return terminal, epoch or 0
+
+
 class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What every event carries: who reported it, under which id, and when."""
 

@@ -109,7 +109,7 @@ class Window(NamedTuple):
     """A time in which bets were taken and that has ended, by the numbers of the terminal that ended it."""
 
     terminal: str
-    epoch: int | None
+    epoch: int
     opened: int | None
     """The number of the report that opened it again; None for the first, and where the terminal had another epoch then."""
     closed: int | None
@@ -130,6 +130,8 @@ class Correction(msgspec.Struct):
     """A correction that somebody asked for, and how far it has come."""
 
     proposed: CorrectionProposed
+    basis: tuple[object, ...]
+    """What it was proposed on (`RoundState.basis_of`)."""
     approved_by: tuple[str, ...] = ()
     status: Literal["proposed", "made", "declined"] = "proposed"
 

@@ -8,6 +8,7 @@ from uuid import UUID
 from ledger import money
 from ledger.errors import Refusal
 from ledger.events import BetChanged, BetPlaced, BetVoided, BetWithdrawn
+from ledger.events.body import numbering
 from ledger.round.bets import Bet, Window
 from ledger.round.guards import Guards
 from ledger.round.limiting import Limiting
@@ -57,7 +58,10 @@ class Betting(Guards, Limiting):
                 verify_placing(self.state, placed, self._own(regulation, player, placed))
         amount = money.parse_minor(stake, field="stake")
         if self.limits is not None:
-            self._book_of(regulation).verify(player, placed, amount, late=late is not None)
+            if late is not None and self.status.ended:
+                self.limits.verify_stake(player, placed, amount, self._had(regulation, player, placed, late))
+            else:
+                self._book_of(regulation).verify(player, placed, amount, late=late is not None)
         return placed, amount, late
 
     def can_bet(
@@ -112,7 +116,7 @@ class Betting(Guards, Limiting):
             again is None
             or origin.sequence is None
             or again.sequence is None
-            or (again.terminal, again.epoch) != (origin.terminal, origin.epoch)
+            or numbering(again.terminal, again.epoch) != numbering(origin.terminal, origin.epoch)
             or origin.sequence > again.sequence
         ):
             return None
@@ -221,6 +225,10 @@ class Betting(Guards, Limiting):
         """The bet, which may be declared void; raises the reason otherwise."""
         verify_person(origin)
         found = self._verify_movable(regulation, bet)
+        # One person could take from the house, or from the player, what nobody may take back: that is for two.
+        self._verify_no_contract(
+            regulation, found, "declared void by one person", help="propose a correction of kind bet_void, and have it approved"
+        )
         self._verify_odds_stay(regulation, found, instead=None)
         return found
 
@@ -276,18 +284,17 @@ class Betting(Guards, Limiting):
                 raise self._under(hold)
         return found
 
-    def _verify_no_contract(self, regulation: Regulation, bet: Bet, what: str) -> None:
+    def _verify_no_contract(self, regulation: Regulation, bet: Bet, what: str, help: str | None = None) -> None:
         """Craps: a bet with the shooter stays once it has its number; its advantage was before."""
-        spot = regulation.spot_in_play(bet.spot)
-        code = spot.chance.code
-        if (code == "pass" and self.state.point) or (code == "come" and spot.travelled):
-            number = self.state.point or spot.selection
+        number = self.number_of(regulation, bet)
+        if number is not None:
+            spot = regulation.spot_in_play(bet.spot)
             raise Refusal(
                 "LGR-0214",
-                f"{code} has its number, {number}, and may not be {what} until it is decided",
+                f"{spot.chance.code} has its number, {number}, and may not be {what} until it is decided",
                 field="bet",
                 value=str(bet.id),
-                help="its odds may be taken back at any time",
+                help=help or "its odds may be taken back at any time",
                 cite=spot.cite,
             )
 

@@ -51,6 +51,14 @@ class Correcting(Guards):
             )
         )
 
+    def effects_of(self, regulation: Regulation, correction: UUID, origin: Origin) -> list[Event]:
+        """What the last approval of a correction that waits would bring about, on the round as it is now. Nothing happens.
+
+        Raises the reason where it could not be approved (any more).
+        """
+        asked = Asked.of(self._waiting(correction).proposed)
+        return effects(Case(self, regulation, asked, correction, origin))
+
     # Another person decides.
 
     def verify_approval(self, regulation: Regulation, correction: UUID, origin: Origin) -> list[Event]:
@@ -63,6 +71,8 @@ class Correcting(Guards):
             raise _not_this_person("this person has approved it already, and it takes two", person)
         number = len(found.approved_by) + 1
         made = effects(Case(self, regulation, Asked.of(found.proposed), correction, origin))
+        if self.basis_of(found.proposed) != found.basis:
+            raise self._overtaken(found.proposed)
         approved = CorrectionApproved(**_flagged(origin, made)._asdict(), correction=correction, approval=number)
         return [approved, *made] if number == found.proposed.approvals else [approved]
 
@@ -71,9 +81,25 @@ class Correcting(Guards):
         return succeeds(self.verify_approval, regulation, correction, origin)
 
     def approve_correction(self, regulation: Regulation, correction: UUID, origin: Origin) -> None:
-        """Approves a correction, on the round as it is now; with the last approval needed it is made."""
+        """Approves a correction, on what it was proposed on; with the last approval needed it is made."""
         for event in self.verify_approval(regulation, correction, origin):
             self._happen(event)
+
+    def _overtaken(self, proposed: CorrectionProposed) -> Refusal:
+        """Whoever proposed it saw other figures, and so does whoever approves it who was shown the proposal."""
+        now = "bets of the round were decided or corrected since"
+        if proposed.bet is not None:
+            bet = self.verify_known_bet(proposed.bet)
+            now = f"the bet on {bet.spot} is {bet.player}'s by now, {bet.left or bet.result}, with a stake of {bet.last_stake}"
+            mispaid = [each for each in self.adjustments if each.bet == bet.id]
+            now += f" and {len(mispaid)} mispays put right" if mispaid else ""
+        return Refusal(
+            "LGR-0250",
+            f"the correction was proposed on what is not so any more: {now}",
+            field="correction",
+            value=str(proposed.correction),
+            help="look at the round as it is now, decline this correction, and propose what is still to be put right",
+        )
 
     def verify_decline(self, correction: UUID, origin: Origin) -> None:
         """Raises unless a person declines, or as its author withdraws, a correction that still waits."""

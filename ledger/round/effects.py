@@ -1,6 +1,7 @@
 """What a correction does, kind by kind: the events that its last approval brings about, or the reason why it cannot be.
 
-The same judgement is made when a correction is proposed and again when it is approved, each time on the round as it is then.
+The same judgement is made when a correction is proposed and again when it is approved, each time on the round as it is then; and
+what it was proposed on must not have changed in between (`RoundState.basis_of`).
 """
 
 from __future__ import annotations
@@ -252,7 +253,8 @@ def _bet_void(case: Case) -> list[Event]:
     bet = _find(case)
     if bet.result == "void":
         raise Refusal("LGR-0242", "the bet is void already", field="bet", value=str(bet.id))
-    if bet.result == "open" and case.round.status is Status.BETTING:
+    bound = case.round.number_of(case.regulation, bet) is not None
+    if bet.result == "open" and case.round.status is Status.BETTING and not bound:
         raise _too_early("betting is open: a supervisor voids the bet itself", "bet", bet.id)
     _verify_unlocked(case, [bet])
     return _corrected(case, [(bet, void_standing(bet.standing))])

@@ -7,6 +7,7 @@ from uuid import UUID
 from ledger.errors import Refusal
 from ledger.round.bets import Bet, Hold
 from ledger.round.state import CRAPS, RoundState, Status
+from ledger.rules import Regulation
 
 _STANDS = {
     Status.BETTING: "betting is open",
@@ -65,6 +66,15 @@ class Guards(RoundState):
                 help="a bet's id is the event id with which it was placed; send that event first",
             )
         return found
+
+    def number_of(self, regulation: Regulation, bet: Bet) -> object:
+        """Craps: the number on which an open bet with the shooter waits, after which it is bound; None of any other bet."""
+        if self.terms.game != CRAPS or bet.decided is not None:
+            return None
+        spot = regulation.spot_in_play(bet.spot)
+        if spot.chance.code == "pass":
+            return self.state.point or None
+        return spot.selection if spot.chance.code == "come" and spot.travelled else None
 
     def _over(self, field: str | None, value: str) -> Refusal:
         successor = "" if self.successor is None else f": {self.successor}"

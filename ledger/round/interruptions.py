@@ -9,6 +9,7 @@ from ledger import money
 from ledger.errors import Refusal
 from ledger.events import ChipsRestored, LateBetRecorded, RoundHeld, RoundReleased, RoundVoided
 from ledger.round.bets import Bet, Hold
+from ledger.round.limiting import Limiting
 from ledger.round.persons import verify_person
 from ledger.round.state import Status
 from ledger.round.succession import Successor
@@ -21,7 +22,7 @@ _RESTORING = {"30/2003": "5(3)"}
 """Order → the article by which disarranged winning chips are put back."""
 
 
-class Interruptions(Throwing):
+class Interruptions(Throwing, Limiting):
     """What may come between, and what it does to the bets."""
 
     __slots__ = ()
@@ -81,6 +82,23 @@ class Interruptions(Throwing):
         begun._begin(self, successor, origin)
         begun.take_over(regulation, origin, carried, from_round=self.id, locked=True, article=clause.article)
         return begun
+
+    def verify_late_carry(self, regulation: Regulation, player: str, spot: Spot, stake: int) -> None:
+        """Raises where this round, which has the bets of a void one by now, cannot take one more that comes late.
+
+        Where it has given them back, that one goes back as well, as a late bet of this round itself does: it would be locked
+        here, with nothing left to decide it. And the player has no more on a spot here than the table takes.
+        """
+        if self.status is Status.RETURNED:
+            raise Refusal(
+                "LGR-0223",
+                f"round {self.id} had the bets of this one; the house ended it and gave the stakes back",
+                field="spot",
+                value=spot.text,
+                help="give the chips back to the player: no bet of these rounds stands any more",
+            )
+        if self.limits is not None:
+            self.limits.verify_stake(player, spot, stake, self._had(regulation, player, spot))
 
     def carry_late(self, regulation: Regulation, origin: Origin, ended: Self, bet: UUID) -> None:
         """Takes over, locked, a bet that reached a void round after its others had been carried here."""

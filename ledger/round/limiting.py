@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ledger.limits import Book
+from ledger.round.bets import Window
+from ledger.round.replay import thrown_again
 from ledger.round.state import RoundState
 from ledger.rules import Regulation, Spot
 
@@ -34,3 +36,20 @@ class Limiting(RoundState):
             if came is not None:
                 self.book.add(*came)
             self.booked = self.version
+
+    def _had(self, regulation: Regulation, player: str, spot: Spot, window: Window | None = None) -> int:
+        """What the player had on the spot when betting closed (of craps: in that window), in minor units and as last corrected.
+
+        What was decided or carried on since counts, what was taken back or void does not. It is read off the bets themselves, so
+        that whoever reads the round from the log finds the same.
+        """
+        bets = [bet for bet in (*self.bets.values(), *self.gone.values()) if bet.left == "carried" or bet.result != "void"]
+        if window is None or not self.throws:
+            return sum(bet.last_stake for bet in bets if bet.player == player and bet.placed_on == spot.text)
+        bets += [bet for bet in self.gone.values() if bet.left != "carried"]  # they lay there until they were taken back
+        valid = [throw for throw in self.throws if throw != "void"][: window.throws]
+        throws = regulation.outcome(",".join(valid)).throws if valid else ()
+        lay = thrown_again(regulation, throws, bets, 1, ())
+        return sum(
+            int(each.stake) for each in lay.values() if (each.result, each.player, each.spot) == ("open", player, spot.text)
+        )

@@ -42,6 +42,7 @@ from ledger.events import (
     Standing,
     ThrowRecorded,
 )
+from ledger.events.body import numbering
 from ledger.limits import Book, Limits
 from ledger.round.bets import Bet, Change, Correction, Hold, Window
 from ledger.rules import COME_OUT, State
@@ -181,8 +182,9 @@ class RoundState:
         """The ended time of betting in which the terminal numbered a report so; None where it was none of them."""
         if sequence is None:
             return None
+        own = numbering(terminal, epoch)
         for window in self.windows:
-            if (window.terminal, window.epoch) == (terminal, epoch) and window.closed is not None and sequence < window.closed:
+            if (window.terminal, window.epoch) == own and window.closed is not None and sequence < window.closed:
                 return window if window.opened is None or sequence > window.opened else None
         return None
 
@@ -195,6 +197,24 @@ class RoundState:
     def open_holds(self) -> list[Hold]:
         """The holds that have not been released."""
         return [hold for hold in self.holds.values() if hold.finding is None]
+
+    def basis_of(self, proposed: CorrectionProposed) -> tuple[object, ...]:
+        """What the figures of a correction come from; another value once something of it has changed.
+
+        Of one bet: how it lies, what decided it, and the mispays put right on it. Of the whole round: which bets are decided, and
+        every correction. The throws of a round that goes on change nothing as long as they do not decide the bet.
+        """
+        if proposed.kind == "ex_gratia":  # it says itself all that it comes to
+            return ()
+        made = [each.proposed for each in self.corrections.values() if each.status == "made"]
+        if proposed.bet is None:
+            decided = sum(bet.decided is not None for bet in self.bets.values())
+            return (self.status.ended, decided, sum(each.kind != "ex_gratia" for each in made))
+        bet = self.bets.get(proposed.bet) or self.gone.get(proposed.bet)
+        if bet is None:
+            return ()
+        upon = sum(each.kind == "outcome" or (each.kind == "mispay" and each.bet == bet.id) for each in made)
+        return (bet.player, bet.placed_on, bet.last_stake, bet.decided, bet.left, upon)
 
     # The fold of each event.
 
@@ -253,8 +273,9 @@ class RoundState:
         self.status = Status.CLOSED
         self.thrown = False
         again = self.reopened
-        opened = None if again is None or (again.terminal, again.epoch) != (body.terminal, body.epoch) else again.sequence
-        self.windows.append(Window(body.terminal, body.epoch, opened, body.sequence, self.valid_throws))
+        own = numbering(body.terminal, body.epoch)
+        opened = again.sequence if again is not None and numbering(again.terminal, again.epoch) == own else None
+        self.windows.append(Window(*own, opened, body.sequence, self.valid_throws))
 
     def _fold_reopened(self, body: BettingReopened) -> None:
         self.status = Status.BETTING
@@ -345,7 +366,7 @@ class RoundState:
         self.holds[body.hold].finding = body.finding
 
     def _fold_proposed(self, body: CorrectionProposed) -> None:
-        self.corrections[body.correction] = Correction(body)
+        self.corrections[body.correction] = Correction(body, self.basis_of(body))
 
     def _fold_approved(self, body: CorrectionApproved) -> None:
         correction = self.corrections[body.correction]

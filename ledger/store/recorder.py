@@ -8,6 +8,7 @@ five round trips; this one is a single statement without either, since readers d
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
@@ -19,6 +20,7 @@ import psycopg
 from eventsourcing.persistence import (
     ApplicationRecorder,
     DatabaseError,
+    DataError,
     InfrastructureFactory,
     IntegrityError,
     InterfaceError,
@@ -169,14 +171,14 @@ _APPEND_ON_PREMISES = b"append on premises"
 _APPEND_CLOSING = b"append closing"
 _HELD = b"held"
 _CALL = b"""ledger.append($1::text[], $2::bigint[],
-                     $3::uuid[], $4::bigint[], $5::text[], $6::bytea[], $7::uuid[], $8::smallint[], $9::bytea[],
+                     $3::uuid[], $4::bigint[], $5::text[], $6::bytea[], $7::uuid[], $8::integer[], $9::bytea[],
                      $10::uuid[], $11::text[], $12::uuid[],
                      $13::uuid[], $14::text[], $15::bigint[], $16::bigint[], $17::uuid[], $18::bytea[], $19::text[],
                      $20::uuid[], $21::bigint[])"""
 _STATEMENTS = {
     _APPEND_ONE: b"""
 INSERT INTO ledger.events (originator_id, originator_version, topic, state, cause, caused, fingerprint)
-SELECT $1::uuid, $2::bigint, $3::text, $4::bytea, $5::uuid, $6::smallint, $7::bytea
+SELECT $1::uuid, $2::bigint, $3::text, $4::bytea, $5::uuid, $6::integer, $7::bytea
 WHERE NOT EXISTS (SELECT FROM ledger.rejections WHERE event_id = $5)
   AND EXISTS (SELECT FROM ledger.leases WHERE table_id = $8::text AND epoch = $9::bigint)
 RETURNING notification_id
@@ -256,13 +258,22 @@ class LedgerRecorder(PostgresApplicationRecorder):
         `claims`: index of the event that bears it → claim. `leases`: table → epoch, for the tables written. `premises`: stream →
         the latest version that the events were decided by. `closing`: the gaming day that the events close, which nothing may
         hinder. Raises LeaseLost where a lease has passed on, and the library's IntegrityError where a premise no longer holds or
-        a version, an event id or a table's open round is already there; nothing is stored then. Unlike the library's method it
-        never retries by itself: whether a lost answer was a commit is for the caller to find out by the receipts.
+        a version, an event id or a table's open round is already there, and its DataError where the database cannot hold
+        something of it, now or ever; nothing is stored then. Unlike the library's method it never retries by itself: whether a
+        lost answer was a commit is for the caller to find out by the receipts.
         """
-        if len(stored_events) == len(claims) == len(leases) == 1 and not rejections and not premises and occupancy == ((), ()):
-            positions = self._insert_one(stored_events[0], claims[0], *next(iter(leases.items())))
-        else:
-            positions = self._insert_many(stored_events, claims, rejections, occupancy, leases, premises, closing)
+        try:
+            if (
+                len(stored_events) == len(claims) == len(leases) == 1
+                and not rejections
+                and not premises
+                and occupancy == ((), ())
+            ):
+                positions = self._insert_one(stored_events[0], claims[0], *next(iter(leases.items())))
+            else:
+                positions = self._insert_many(stored_events, claims, rejections, occupancy, leases, premises, closing)
+        except struct.error as error:
+            raise DataError(f"a number does not fit its column: {error}") from error
         cast(LedgerDatastore, self.datastore).bell.ring()
         return positions
 
@@ -292,7 +303,7 @@ class LedgerRecorder(PostgresApplicationRecorder):
                 session.texts([e.topic for e in stored_events]),
                 session.byteas([e.state for e in stored_events]),
                 session.uuids([claim and claim.event_id for claim in held]),
-                session.int2s([claim and claim.caused for claim in held]),
+                session.int4s([claim and claim.caused for claim in held]),
                 session.byteas([claim and claim.fingerprint for claim in held]),
                 session.uuids(occupancy.closed),
                 session.texts([table for table, _ in occupancy.opened]),
@@ -321,7 +332,7 @@ class LedgerRecorder(PostgresApplicationRecorder):
                 event.topic.encode(),
                 event.state,
                 claim.event_id.bytes,
-                session.int2(claim.caused),
+                session.int4(claim.caused),
                 claim.fingerprint,
                 *lease,
             ],
@@ -340,8 +351,8 @@ class LedgerRecorder(PostgresApplicationRecorder):
             if error.diag.constraint_name == "leases_pkey":
                 raise LeaseLost(str(error)) from error
             raise IntegrityError(str(error)) from error
-        except psycopg.IntegrityError as error:
-            raise IntegrityError(str(error)) from error
+        except (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded) as error:
+            raise DataError(str(error)) from error
         except psycopg.OperationalError as error:
             if not isinstance(error, psycopg.errors.LockNotAvailable | psycopg.errors.QueryCanceled):
                 self.datastore.pool.check()
@@ -498,6 +509,8 @@ def _refusal_text(refusal: Refusal) -> str:
 def _receipt(row: dict[str, Any]) -> Receipt:
     said = row["refusal"]
     refusal = None if said is None else Refusal(said.pop("code"), said.pop("detail"), **said)
+    if refusal is not None:
+        refusal.final = True  # else it would not have been stored
     return Receipt(bytes(row["fingerprint"]), row["round"], tuple(row["positions"] or ()), refusal)
 
 

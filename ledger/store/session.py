@@ -106,17 +106,16 @@ class Session:
 
 # Values in binary form.
 
-_OID = {name: psycopg.postgres.types[name].oid for name in ("int2", "int8", "uuid", "text", "bytea")}
+_OID = {name: psycopg.postgres.types[name].oid for name in ("int4", "int8", "uuid", "text", "bytea")}
 
-int2 = struct.Struct("!h").pack
+int4 = struct.Struct("!i").pack
 int8 = struct.Struct("!q").pack
-_int4 = struct.Struct("!i").pack
-_int2_element = struct.Struct("!ih").pack
+_int4_element = struct.Struct("!ii").pack
 _int8_element = struct.Struct("!iq").pack
 _head = struct.Struct("!iiiii").pack
 _head_of_none = struct.Struct("!iii").pack
-_NULL = _int4(-1)
-_OF_16 = _int4(16)
+_NULL = int4(-1)
+_OF_16 = int4(16)
 
 
 def int8_of(value: bytes | None) -> int:
@@ -131,8 +130,8 @@ def int8s_of(value: bytes | None) -> list[int]:
     return [number for _, number in struct.iter_unpack("!iq", value[20:])]
 
 
-def int2s(values: Iterable[int | None]) -> bytes:
-    return _array("int2", [_NULL if value is None else _int2_element(2, value) for value in values])
+def int4s(values: Iterable[int | None]) -> bytes:
+    return _array("int4", [_NULL if value is None else _int4_element(4, value) for value in values])
 
 
 def int8s(values: Iterable[int | None]) -> bytes:
@@ -148,7 +147,7 @@ def texts(values: Iterable[str]) -> bytes:
 
 
 def byteas(values: Iterable[bytes | None], type: str = "bytea") -> bytes:
-    return _array(type, [_NULL if value is None else _int4(len(value)) + value for value in values])
+    return _array(type, [_NULL if value is None else int4(len(value)) + value for value in values])
 
 
 def _array(type: str, elements: Sequence[bytes]) -> bytes:

@@ -97,7 +97,7 @@ class Copy:
                 "FROM STDIN (FORMAT BINARY)"
             ) as copy,
         ):
-            copy.set_types(["uuid", "int8", "text", "bytea", "uuid", "int2", "bytea"])
+            copy.set_types(["uuid", "int8", "text", "bytea", "uuid", "int4", "bytea"])
             for version, (topic, state, claims, caused, fingerprint) in enumerate(self._rows, 1):
                 copy.write_row((stream, version, topic, state, uuid7() if claims else None, caused, fingerprint))
         return b""

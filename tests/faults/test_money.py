@@ -253,17 +253,29 @@ def test_b18_no_figure_anywhere_adds_two_currencies(floor: Floor, command: Comma
     assert sums == [("HKD", 0), ("MOP", 0)]
 
 
+COUNTS = r"position|stopped_by|launches|seat|rounds|bets|resolved|throws|holds|corrections|approvals|number|count|line"
+"""What is counted in whole numbers and is no money, by a part of the column's name; any other bigint is an amount."""
+
+
 def test_b18_every_table_with_amounts_has_a_currency_beside_them(dsn: str) -> None:
-    """B18: and it is part of the key wherever rows are summed."""
+    """B18: and it is part of the key wherever rows are summed. Of a bet and its result it is that of the round in their key."""
     with psycopg.connect(dsn) as conn:
         found = conn.execute(
             "SELECT table_name, bool_or(column_name = 'currency') FROM information_schema.columns "
-            "WHERE table_schema = 'projection' GROUP BY table_name HAVING bool_or(data_type = 'numeric')"
+            "WHERE table_schema = 'projection' "
+            "GROUP BY table_name HAVING bool_or(data_type = 'numeric' OR (data_type = 'bigint' AND column_name !~ %s))",
+            (COUNTS,),
         ).fetchall()
         keys = conn.execute(
-            "SELECT table_name FROM information_schema.key_column_usage "
-            "WHERE table_schema = 'projection' AND column_name = 'currency' AND constraint_name LIKE '%pkey'"
+            "SELECT table_name, column_name FROM information_schema.key_column_usage "
+            "WHERE table_schema = 'projection' AND column_name IN ('currency', 'round') AND constraint_name LIKE '%pkey'"
         ).fetchall()
-    assert {name for name, _ in found} == {"rounds", "movements", "balances", "table_reports", "table_edges", "voids"}
-    assert all(beside for _, beside in found)
-    assert {name for (name,) in keys} == {"balances", "table_reports", "table_edges"}
+        of_round = conn.execute(
+            "SELECT is_nullable FROM information_schema.columns "
+            "WHERE table_schema = 'projection' AND table_name = 'rounds' AND column_name = 'currency'"
+        ).fetchall()
+    beside = {"rounds", "movements", "balances", "table_reports", "table_edges", "voids", "corrections", "late_bets"}
+    assert dict(found) == dict.fromkeys(beside, True) | dict.fromkeys(("bets", "results"), False)
+    assert {name for name, column in keys if column == "currency"} == {"balances", "table_reports", "table_edges"}
+    assert {"rounds", "bets", "results"} <= {name for name, column in keys if column == "round"}
+    assert of_round == [("NO",)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from queue import Queue
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -21,7 +21,7 @@ from ledger.events import (
     RoundResettled,
     RoundVoided,
 )
-from ledger.reports import ApproveCorrection, DeclineCorrection, ProposeCorrection, Report
+from ledger.reports import ApproveCorrection, DeclineCorrection, ProposeCorrection, Report, VoidRound
 from ledger.round import Status
 from ledger.store import log
 from tests.integration.reading_back import verify_read_back
@@ -216,3 +216,36 @@ def test_two_processes_correct_one_round_in_turn_and_each_starts_from_what_the_o
         accepted(post_in_turn(houses, n % 2, [asked]))
         accepted(post_in_turn(houses, (n + 1) % 2, [approve(table, asked)]))
     assert houses[0].round(table.round).totals == houses[1].round(table.round).totals
+
+
+@pytest.mark.parametrize("settled_before", [False, True])
+@pytest.mark.parametrize("stakes", [["4000"], ["25000"], ["4000", "25000", "6000"], ["25000", "4000", "10000"]])
+def test_31_2003_art_3_3_a_carried_bet_with_another_stake_leaves_no_round_less_than_none(
+    houses: list[Rounds], dsn: str, stakes: list[str], settled_before: bool
+) -> None:
+    """Over the chain its stake was taken once, and its handle is that of the last correction."""
+    rounds, table = houses[0], Terminal("C01", "cussec")
+    accepted(rounds.post([table.open(), bet := table.bet("small", "10000"), table.close()]))
+    for _ in range(2):
+        following = uuid4()
+        accepted(rounds.post([table.report(VoidRound(reason="bridged_dice", successor=following))]))
+        table.round = following
+        accepted(rounds.post([table.close()]))
+    if settled_before:
+        accepted(rounds.post([table.outcome("1-2-3")]))
+    for stake in stakes:
+        asked = propose(table, kind="bet", bet=bet.event_id, stake=stake)
+        accepted(rounds.post([asked, approve(table, asked)]))
+        verify_read_back(dsn)
+    if not settled_before:
+        accepted(rounds.post([table.outcome("1-2-3")]))
+    verify_read_back(dsn)
+    with psycopg.connect(dsn) as conn:
+        [(least, taken, handle)] = conn.execute(
+            "SELECT min(least(stakes, carried_in, carried_out, returned, lost, won, pushed)), sum(stakes - returned), "
+            "sum(lost + won) FROM projection.rounds"
+        ).fetchall()
+        [(reported, bets)] = conn.execute("SELECT sum(lost + won), sum(bets) FROM projection.table_reports").fetchall()
+    assert least == 0
+    assert taken == handle == reported == int(stakes[-1])
+    assert bets == 1

@@ -27,9 +27,11 @@ from ledger.events import (
 )
 from ledger.property import Choice, Person, Table
 from ledger.reports import (
+    ApproveCorrection,
     ChangeBet,
     ChangeShooter,
     HoldRound,
+    ProposeCorrection,
     RecordLateBet,
     ReleaseRound,
     ReopenBetting,
@@ -190,10 +192,10 @@ def test_the_next_round_cannot_open_beside_the_successor(rounds: Rounds, dsn: st
 def test_a_successor_s_id_is_new(rounds: Rounds, dsn: str) -> None:
     old, table = Terminal(), cussec()
     accepted(rounds.post([*old.whole_round([], "0"), table.open(), table.bet("small"), table.close()]))
-    for taken in (old.round, table_stream("C01")):
+    for taken, code in ((old.round, "LGR-0203"), (table_stream("C01"), "LGR-0108")):
         [verdict] = rounds.post([void(table, taken)])
         assert verdict.refusal is not None
-        assert (verdict.refusal.code, verdict.refusal.field) == ("LGR-0203", "data.successor")
+        assert (verdict.refusal.code, verdict.refusal.field) == (code, "data.successor")
     assert codes(rounds.post([void(table, table.round), void(table)])) == ["LGR-0216", "LGR-0216"]
     assert rounds.round(table.round).status is Status.CLOSED
     accepted(rounds.post([void(table, uuid4())]))
@@ -406,7 +408,48 @@ class TestPeople:
         table = Terminal()
         assert codes(rounds.post([table.bet("red", round=table_stream("R01"))])) == ["LGR-0202"]
         table.round = table_stream("R02")
-        assert codes(rounds.post([table.report(table.open().body, round=table_stream("R02"))])) == ["LGR-0203"]
+        assert codes(rounds.post([table.report(table.open().body, round=table_stream("R02"))])) == ["LGR-0108"]
+
+
+def corrected(rounds: Rounds, table: Terminal, kind: str, **asked: Any) -> None:
+    """Proposed by one person and approved by another."""
+    body: Any = ProposeCorrection(kind=kind, reason="house", **asked)  # type: ignore[arg-type]
+    proposed = table.report(body, by="S-1")
+    accepted(rounds.post([proposed, table.report(ApproveCorrection(correction=proposed.event_id), by="S-2")]))
+
+
+@pytest.mark.parametrize("end", ["open", "closed", "settled", "returned before the close", "returned", "returned when settled"])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_31_2003_art_3_3_a_late_bet_follows_its_chain_to_its_end(rounds: Rounds, dsn: str, depth: int, end: str) -> None:
+    """Whatever has become of the rounds after it, nothing of it stays in escrow for ever."""
+    table = cussec()
+    accepted(rounds.post([table.open(sequence=1), table.close(sequence=3)]))
+    late = table.bet("small", sequence=2)
+    for nth in range(depth):
+        following = uuid4()
+        accepted(rounds.post([void(table, following)]))
+        table.round = following
+        if nth < depth - 1:
+            accepted(rounds.post([table.close()]))
+    if end not in ("open", "returned before the close"):
+        accepted(rounds.post([table.close()]))
+    if end in ("settled", "returned when settled"):
+        accepted(rounds.post([table.outcome("1-2-3")]))
+    if end.startswith("returned"):
+        corrected(rounds, table, "return")
+        [verdict] = rounds.post([late])
+        assert codes([verdict]) == codes(rounds.post([late])) == ["LGR-0223"]
+        assert str(table.round) in str(verdict.refusal)
+        assert late.event_id not in rounds.round(late.round).gone
+    else:
+        accepted(rounds.post([late]))
+        if end == "settled":
+            corrected(rounds, table, "late_bet", bet=late.event_id)
+        else:
+            accepted(rounds.post([*([table.close()] if end == "open" else []), table.outcome("1-2-3")]))
+        assert rounds.round(table.round).bets[late.event_id].result == "won"
+    assert not any(rounds.round(id).open_bets for id in (late.round, table.round))
+    assert open_rounds(dsn) == {}
 
 
 def test_a_life_with_every_other_report(rounds: Rounds, dsn: str) -> None:

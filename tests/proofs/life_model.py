@@ -172,6 +172,8 @@ class Coup:
         self.released: set[Id] = set()
         self.asked: dict[Id, tuple[str, dict[str, Any], str, list[str], list[str]]] = {}
         """Kind, what is asked, author, approved by, how it was decided."""
+        self.seen: dict[Id, object] = {}
+        """What the author of each saw."""
         self.adjusted: Counter[str] = Counter()
         self.heir: Coup | None = None
 
@@ -202,12 +204,12 @@ class Coup:
     def place(self, id: Id, player: str, spot: str, stake: int, bells: int | None = None) -> Reasons:
         """`bells`: how often betting had closed when it was placed, of a bet that was kept back."""
         late = bells is not None and bells < len(self.bells)
-        if late and self.status == "returned":
+        if late and self._last().status == "returned":
             return {"LGR-0223"}
         if late and not self.ended and self.bells[bells or 0] != self.throws:
             return {"LGR-0211"}
         if not late and self.status != "betting":
-            return {"LGR-0210"} | ({"LGR-0223"} if self.status == "returned" else set())
+            return {"LGR-0210"} | ({"LGR-0223"} if self._last().status == "returned" else set())
         if self.game == "craps" and not late and cannot_lie(spot, self.point, self.own(player)):
             return {"LGR-0408"}
         self.bets[id] = bet = Bet(id, player, spot, stake, self.bells[bells or 0] if late else self.throws)
@@ -215,12 +217,14 @@ class Coup:
             self.pass_on([bet], locked=True)
         return set()
 
+    def _last(self) -> Coup:
+        """The round that has the bets of this one by now."""
+        return self if self.status != "carried" or self.heir is None else self.heir._last()
+
     def pass_on(self, bets: Iterable[Bet], *, locked: bool) -> None:
         """Their heir, or the last one of the chain, has them now."""
-        heir = self.heir
-        while heir is not None and heir.status == "carried":
-            heir = heir.heir
-        assert heir is not None
+        assert self.heir is not None
+        heir = self.heir._last()
         for bet in bets:
             bet.left, bet.left_after = "carried", self.throws
             heir.bets[bet.id] = Bet(bet.id, bet.player, bet.now[1], bet.now[2], 0, carried=True, locked=locked)
@@ -241,9 +245,9 @@ class Coup:
         own = [*self.own(bet.player, bet), instead]
         return "pass_odds" in own and (not self.point or "pass" not in own)
 
-    def take_back(self, id: Id, *, void: bool = False) -> Reasons:
+    def take_back(self, id: Id) -> Reasons:
         no = self._movable(id)
-        if not no & {"LGR-0212"} and ((not void and self._bound(self.bets[id])) or self._behind(self.bets[id])):
+        if not no & {"LGR-0212"} and (self._bound(self.bets[id]) or self._behind(self.bets[id])):
             no.add("LGR-0214")
         if not no:
             self.bets[id].left, self.bets[id].left_after = "withdrawn", self.throws
@@ -349,7 +353,26 @@ class Coup:
         no, _ = self._plan(kind, asked)
         if not no:
             self.asked[id] = (kind, asked, author, [], [])
+            self.seen[id] = self._seen(kind, asked)
         return no
+
+    def _seen(self, kind: str, asked: dict[str, Any]) -> object:
+        """What a correction's figures come from."""
+        made = [(was, of.get("bet")) for was, of, _, _, decided in self.asked.values() if "made" in decided]
+        if kind == "ex_gratia":
+            return None
+        if kind in ("outcome", "return"):
+            held = sum(not bet.left and bet.now[0] != "open" for bet in self.bets.values())
+            return self.ended, held, len([was for was, _ in made if was != "ex_gratia"])
+        bet = self.bets[asked["bet"]]
+        decided = None if bet.now[0] == "open" else bet.now
+        return (
+            bet.player,
+            bet.lay,
+            decided,
+            bet.left,
+            sum(was == "outcome" or (was, of) == ("mispay", bet.id) for was, of in made),
+        )
 
     def approve(self, id: Id, by: str) -> Reasons:
         if id not in self.asked:
@@ -359,6 +382,8 @@ class Coup:
         if no:
             return no
         no, after = self._plan(kind, asked)
+        if self._seen(kind, asked) != self.seen[id]:
+            no.add("LGR-0250")
         if no:
             return no
         approved.append(by)
@@ -406,7 +431,7 @@ class Coup:
             return ({"LGR-0240"} if result == "open" and not bet.left else set()), []
         if bet.left or result == "void" or (kind == "late_bet" and result != "open"):
             return {"LGR-0242"}, []
-        if result == "open" and self.status == "betting":
+        if result == "open" and self.status == "betting" and not (kind == "bet_void" and self._bound(bet)):
             return {"LGR-0240"}, []
         if kind == "bet_void":
             after = bet.indeed(None, None, None)

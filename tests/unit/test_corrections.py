@@ -415,7 +415,9 @@ def test_b24_a_bet_placed_in_time_and_received_after_settlement_is_settled_by_th
     assert (events[-1].bets, events[-1].handle) == (1, "20000")
     with refused("LGR-0242"):
         table.propose("late_bet", bet=bet)
-    table.approve(waiting)
+    with refused("LGR-0250"):
+        table.approve(waiting)
+    table.correct("bet_void", bet=bet)
     assert table.balances() == {}
 
 
@@ -584,13 +586,79 @@ def test_an_unknown_correction_may_still_be_on_its_way() -> None:
     assert caught.value.meaning.retryable
 
 
-def test_two_corrections_that_wait_are_each_judged_on_the_round_as_it_is_then() -> None:
+OVERTAKING: dict[str, dict[str, Any]] = {
+    "player": {"kind": "bet", "player": "P-9"},
+    "stake": {"kind": "bet", "stake": "20000"},
+    "spot": {"kind": "bet", "spot": "straight:3"},
+    "outcome": {"kind": "outcome", "outcome": "7"},
+    "mispay": {"kind": "mispay", "direction": "to_player", "amount": "5000"},
+    "bet_void": {"kind": "bet_void"},
+    "return": {"kind": "return"},
+}
+
+
+@pytest.mark.parametrize("second", OVERTAKING)
+@pytest.mark.parametrize("first", OVERTAKING)
+def test_a_correction_that_another_has_overtaken_is_not_approved(first: str, second: str) -> None:
+    """Who approves it was shown other figures, or even another player: nothing moves, and it has to be proposed anew."""
     table = Table()
     bet = table.bet("straight:17")
     table.settle("17")
-    stake, outcome = table.propose("bet", bet=bet, stake="20000"), table.propose("outcome", outcome="7")
-    table.approve(outcome)
-    assert moved(table.approve(stake)) == {"player/P-1": -100_00, "win": 100_00}
+    asked = [dict(OVERTAKING[first]), dict(OVERTAKING[second])]
+    for fields in asked:
+        if fields["kind"] not in ("outcome", "return"):
+            fields["bet"] = bet
+    earlier, later = (table.propose(**fields) for fields in asked)
+    table.approve(earlier)
+    before = table.balances(), list(table.round.adjustments)
+    with refused("LGR-024[12]|LGR-0250"):
+        table.approve(later)
+    assert (table.balances(), table.round.adjustments) == before
+    assert table.round.corrections[later].status == "proposed"
+    table.round.decline_correction(later, origin("S-3"))
+
+
+def test_a_mispay_goes_to_the_player_whom_both_persons_have_seen() -> None:
+    table = Table()
+    bet = table.bet("straight:17")
+    table.settle("17")
+    mispay: dict[str, Any] = {"bet": bet, "direction": "to_player", "amount": "5000"}
+    waiting = table.propose("mispay", **mispay)
+    table.correct("bet", bet=bet, player="P-9")
+    with refused("LGR-0250") as caught:
+        table.approve(waiting)
+    assert "is P-9's by now" in caught.value.detail
+    _, adjusted = table.correct("mispay", **mispay)
+    assert isinstance(adjusted, PlayerAdjusted)
+    assert adjusted.player == "P-9"
+
+
+def test_what_decides_a_bet_overtakes_its_corrections_too() -> None:
+    table = Table()
+    bet, other = table.bet("straight:17"), table.bet("red", player="P-2")
+    table.round.close_betting(origin())
+    player, back = table.propose("bet", bet=bet, player="P-9"), table.propose("return")
+    table.round.record_outcome(table.rules, "17", origin())
+    for waiting in (player, back):
+        with refused("LGR-0250"):
+            table.approve(waiting)
+    assert table.correct("bet", bet=bet, player="P-9")
+    assert table.correct("bet", bet=other, spot="black")
+
+
+def test_what_concerns_another_bet_overtakes_nothing() -> None:
+    table = Table("craps")
+    bet, other = table.bet("pass"), table.bet("pass", player="P-2")
+    table.throw("4-4")
+    waiting = table.propose("bet", bet=bet, player="P-9")
+    table.correct("bet", bet=other, stake="20000")
+    table.throw("2-3")
+    assert moved(table.approve(waiting)) == {"player/P-1": 100_00, "player/P-9": -100_00}
+    table.throw("4-4")
+    mispay = table.propose("mispay", bet=bet, direction="to_player", amount="100")
+    table.correct("mispay", bet=other, direction="to_player", amount="100")
+    table.correct("bet", bet=other, player="P-3")
+    assert table.approve(mispay)
 
 
 @pytest.mark.parametrize(

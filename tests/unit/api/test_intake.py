@@ -182,6 +182,8 @@ class TestB16NumbersThatAreNone:
         ("time", "0001-01-01T00:00:00+08:00"),
         ("sequence", 12),
         ("sequence", "-1"),
+        ("sequence", "0"),
+        ("sequence", "000"),
         ("sequence", "1.0"),
         ("sequence", "１２"),
         ("sequence", "9007199254740992"),

@@ -51,9 +51,9 @@ class Play:
         """Rings the bell."""
         self.round.close_betting(origin(sequence, epoch=epoch))
 
-    def reopen(self, sequence: int | None = None) -> None:
+    def reopen(self, sequence: int | None = None, epoch: int | None = None) -> None:
         """Craps: opens betting again."""
-        self.round.reopen_betting(origin(sequence))
+        self.round.reopen_betting(origin(sequence, epoch=epoch))
 
     def throw(self, dice: str | None = None, *, void: str | None = None, successor: Successor | None = None) -> Round | None:
         """Craps: one throw."""

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from ledger.events import BetChanged, BetPlaced, BetVoided, BetWithdrawn, RoundSettled
-from ledger.round import Status
+from ledger.round import Asked, Status
 from tests.unit.round.made import Play, following, happened, origin, person, refused
 
 
@@ -57,6 +57,22 @@ def test_b25_only_the_numbers_of_the_terminal_that_closed_betting_prove_that_a_b
     refused("LGR-0210", play.round, lambda: play.bet("red", by=by))  # type: ignore[arg-type]
     play.outcome("17")
     refused("LGR-0210", play.round, lambda: play.bet("red", by=by))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("closed", "placed"), [(None, 0), (0, None)])
+def test_no_epoch_and_epoch_0_are_one_count(closed: int | None, placed: int | None) -> None:
+    play = Play("53/2010", unverified=True)
+    play.close(4, epoch=closed)
+    play.bet("field", by=origin(3, epoch=placed))
+    play.throw("4-4")
+    play.reopen(6, epoch=placed)
+    play.close(9, epoch=closed)
+    play.bet("field", by=origin(7, epoch=placed))
+    refused("LGR-0211", play.round, lambda: play.bet("field", by=origin(3, epoch=placed)))
+    play.throw("3-3")
+    play.reopen(12, epoch=closed)
+    refused("LGR-0210", play.round, lambda: play.bet("field", by=origin(11, epoch=placed)))
+    play.bet("field", by=origin(13, epoch=placed))
 
 
 def test_53_2010_a_bet_that_reaches_the_table_after_the_throw_waits_for_the_end_of_the_round() -> None:
@@ -134,6 +150,30 @@ def test_a_bet_is_declared_void_by_a_person_only() -> None:
     *_, voided = happened(play.round)
     assert isinstance(voided, BetVoided)
     assert (voided.by, voided.stake, play.round.gone[bet].result) == ("S-1", "10000", "void")
+
+
+@pytest.mark.parametrize(("spot", "dice"), [("pass", ["4-4"]), ("come", ["4-4", "3-3"])])
+def test_53_2010_a_bet_that_has_its_number_is_declared_void_by_two_persons_only(spot: str, dice: list[str]) -> None:
+    """At any time: while betting is open as well, for nobody can take it back then either."""
+    play = Play("53/2010", unverified=True)
+    bet, free = uuid4(), False
+    for n, each in enumerate(dice):
+        if n == len(dice) - 1:
+            bet = play.bet(spot)
+            free = play.round.can_void_bet(play.rules, bet, person())
+        play.roll(each)
+    assert free, "until it has its number, its player could take it back as well"
+    again = refused("LGR-0214", play.round, lambda: play.round.void_bet(play.rules, bet, person(), reason="miskeyed"))
+    assert "by one person" in again.detail
+    refused("LGR-0214", play.round, lambda: play.round.withdraw_bet(play.rules, bet, origin()))
+    field = play.bet("field")
+    asked = person()
+    refused("LGR-0240", play.round, lambda: play.round.propose_correction(play.rules, Asked("bet_void", "x", bet=field), asked))
+    play.round.propose_correction(play.rules, Asked("bet_void", "miskeyed", bet=bet), asked)
+    refused("LGR-0249", play.round, lambda: play.round.approve_correction(play.rules, asked.cause, person()))
+    play.round.approve_correction(play.rules, asked.cause, origin(by="S-2"))
+    assert (play.round.bets[bet].result, play.round.returned) == ("void", 10000)
+    assert play.round.bets[field].result == "open"
 
 
 def test_31_2003_art_3_3_carried_bets_are_neither_withdrawn_nor_moved_nor_reduced_nor_void() -> None:
