@@ -501,6 +501,8 @@ def _hindered(hindrance: Hindrance, closing: Closing) -> Refusal:
             value=closing.gaming_day.isoformat(),
             help="a round belongs to the day in which it opened, however late it settles: settle it first",
         )
+    if hindrance.what == "ahead":
+        return Refusal("LGR-0108", f"the log ends at position {hindrance.position}", field="data.as_of", value=str(closing.as_of))
     return Refusal(
         "LGR-0275",
         f"something came to the day at position {hindrance.position}",

@@ -98,12 +98,13 @@ class Hindrance(NamedTuple):
     """What keeps a gaming day from being closed."""
 
     what: str
-    """`open`: a round of it, or of a day before, is not settled. `later`: something came to it after its figures were read."""
-    stream: UUID
+    """`open`: a round of it, or of a day before, is not settled. `later`: something came to it after its figures were read.
+    `ahead`: its figures claim to be read up to a position that the log does not have yet."""
+    stream: UUID | None
     """The round; of what is later its stream."""
-    table: str
+    table: str | None
     position: int | None
-    """Of what is later."""
+    """Of what is later; of what is ahead, where the log ends."""
 
 
 class LeaseLost(IntegrityError):

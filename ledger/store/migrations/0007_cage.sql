@@ -9,10 +9,13 @@ CREATE UNIQUE INDEX events_slip ON ledger.events (topic, ledger.slip_number(stat
     WHERE topic IN ('FillRecorded.v1', 'CreditRecorded.v1');
 
 -- What keeps a gaming day from being closed: rounds of it, or of a day before, that are open; and what came to the day after the
--- position up to which its figures were read. An event is posted to the day that it names, or else to that of its round.
+-- position up to which its figures were read, which is no position of the future. An event is posted to the day that it names, or
+-- else to that of its round.
 CREATE FUNCTION ledger.hindrances(house text, day date, as_of bigint)
 RETURNS TABLE (what text, stream uuid, table_id text, "position" bigint) LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
+    RETURN QUERY
+    SELECT 'ahead', NULL::uuid, NULL::text, p.last_value FROM ledger.positions AS p WHERE as_of > p.last_value;
     RETURN QUERY
     SELECT 'open', o.round, o.table_id, NULL::bigint
     FROM ledger.open_rounds AS o
