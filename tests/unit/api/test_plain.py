@@ -117,10 +117,10 @@ def test_a_reference_stays_text_whatever_it_looks_like(kind: str, reference: str
     properties = msgspec.json.schema(model)["$defs"][model.__name__]["properties"]
     references = [name for name, schema in properties.items() if "An opaque reference" in json.dumps(schema)]
     sent["data"] |= dict.fromkeys(references, reference)
-    if kind in plain.ABOUT_TABLES:
+    if kind in plain.OF_TABLES | plain.OF_PROPERTIES:
         sent["subject"] = reference
     raw = json.dumps([sent]).encode()
-    assert (plain.read(raw) is None) is (kind in plain.ABOUT_TABLES)
+    assert (plain.read(raw) is None) is (kind in plain.OF_TABLES | plain.OF_PROPERTIES)
     quick, careful = intake.read(raw, bodies.BATCH, NOW).items, carefully(raw)
     for item in (*quick, *careful):
         assert isinstance(item, Report)
