@@ -74,7 +74,7 @@ def tables_report(dsn: str, day: date | None = None, notes: Sequence[str] = ()) 
     """The table report of one gaming day, or of all; `notes` stand above those of the report itself."""
     import msgspec
 
-    from cli import assumed
+    from ledger import assumed
     from projections import queries
 
     with reading(dsn) as conn:

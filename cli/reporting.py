@@ -6,7 +6,6 @@ import functools
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ from cli import output
 from cli.options import DAY, examples, output_options
 from cli.output import Sheet, say
 from cli.session import database, reading
-from ledger.errors import Refusal
 
 if TYPE_CHECKING:
     import psycopg
@@ -125,32 +123,15 @@ def verify_place(form: str, out: Path | None) -> None:
 
 def asked(conn: psycopg.Connection[Any], definition: Definition, given: dict[str, Any]) -> Asked:
     """What the options ask for."""
-    from cli import assumed
-    from ledger import worth
+    from ledger import assumed, worth
     from projections.reports.catalog import Asked
-    from projections.reports.filters import Filters, period
+    from projections.reports.filters import Filters, period, thresholds
 
     first, last = period(day=given.get("day"), month=given.get("month"), first=given.get("first"), last=given.get("last"))
     filters = Filters(**{name: given.get(name) for name in definition.filters}, first=first, last=last)
     notes = assumed.notes(conn, day=first if first == last else None) if definition.figures else []
     found = Asked(filters, worth.of_log(conn), notes=notes)
     return replace(found, thresholds=thresholds(given["threshold"])) if given.get("threshold") else found
-
-
-def thresholds(given: tuple[str, ...]) -> dict[str, Decimal]:
-    """Currency → amount, of what was typed as MOP=500000. Raises Refusal LGR-0731, LGR-0104 or LGR-0105."""
-    from ledger.money import parse_plain
-    from projections.reports.model import amount
-
-    found = {}
-    for text in given:
-        currency, equals, value = text.partition("=")
-        if not equals:
-            raise Refusal(
-                "LGR-0731", "a threshold is of a currency", field="threshold", value=text, help="write it like MOP=500000"
-            )
-        found[currency] = amount(parse_plain(value, currency, field="threshold"), currency)
-    return found
 
 
 def write(report: Report, form: str, out: Path | None) -> None:

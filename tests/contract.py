@@ -22,9 +22,9 @@ def hold(answer: httpx.Response) -> None:
     """Fails where the answer is not one that the document lists for its request."""
     method, path = answer.request.method, answer.request.url.path
     operation = _operation(method, path)
-    if operation is None or answer.headers["content-type"].startswith("text/plain"):
-        return
     answer.read()
+    if operation is None or answer.headers["content-type"].startswith(("text/", "application/x-ndjson")):
+        return
     problem = answer.headers["content-type"] == "application/problem+json"
     body = answer.json()
     if operation == "postEvents":

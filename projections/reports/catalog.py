@@ -47,7 +47,10 @@ WIN = (
 EXACTLY = (
     "the totals of theoretical win are of its exact value, rounded once, and so may differ from the sum of the rounded lines"
 )
-BY_OPENING = "a round, with all that is corrected later, counts under the gaming day in which it opened"
+BY_OPENING = (
+    "a round counts under the gaming day in which it opened, with what was corrected while that day was open; what is corrected "
+    "once it is closed is posted to an open day, under earlier"
+)
 
 
 @dataclass(frozen=True)
@@ -175,6 +178,7 @@ _add(
             money("commission", "commission", below=3, if_any=True),
             money("breakage", "breakage", below=3, if_any=True),
             money("prizes", "net prizes", below=2),
+            money("earlier", "earlier days", below=3, if_any=True),
             money("win", "win"),
             Column("win_percent", "win %", "percent", derive=ratio("win", "handle")),
             *expected(),
@@ -438,18 +442,19 @@ _add(
             money("commission", "commission"),
             money("breakage", "breakage"),
             money("prizes", "net prizes"),
+            money("earlier", "earlier months and days", if_any=True),
             money("ggr", "GGR", source="v.win"),
             Column(
                 "identity",
-                "lost − gross + comm. + break.",
+                "lost − gross + comm. + break. + earlier",
                 "amount",
                 sums=True,
-                derive=numbers("lost", "-gross_prizes", "commission", "breakage"),
+                derive=numbers("lost", "-gross_prizes", "commission", "breakage", "earlier"),
             ),
             money("adjusted", "adjusted", below=1, if_any=True),
         ),
         legend="GGR = stakes lost − net prizes, and net prizes = gross prizes − commission − breakage: so GGR = stakes lost − "
-        "gross prizes + commission + breakage, and each of these two is in it once",
+        "gross prizes + commission + breakage, and each of these two is in it once; earlier: what corrections of closed days add",
         subtotal_by=("property", "month"),
         notes=[
             BY_OPENING,
@@ -609,6 +614,45 @@ _add(
 
 _add(
     Definition(
+        "slips",
+        "Slips of the cage",
+        "Every opener, closer, fill, credit and drop with both its signatures, cancelled ones too: each number is accounted for.",
+        Source("slips", ("written_position",), places=("property", "table", "shift", "currency")),
+        (
+            Column("written_position", "position", "position"),
+            Column("written_at", "written", "time"),
+            Column("slip", "slip", "id", below=3),
+            text("kind", "kind"),
+            Column("number", "number", "count"),
+            PROPERTY,
+            TABLE,
+            DAY,
+            Column("of_day", "of day", "date", below=3, if_any=True),
+            SHIFT,
+            CURRENCY,
+            money("total", "total", sums=False),
+            money("cash", "cash", sums=False, below=2, if_any=True),
+            money("vouchers", "vouchers", sums=False, below=2, if_any=True),
+            text("box", "box", below=2, if_any=True),
+            text("status", "status"),
+            Column("written_by", "written by", "id"),
+            Column("confirmed_by", "confirmed by", "id"),
+            Column("confirmed_at", "confirmed", "time", below=2),
+            Column("cancelled_by", "cancelled by", "id", below=1, if_any=True),
+            Column("cancelled_at", "cancelled", "time", below=3, if_any=True),
+            text("cancel_reason", "why", below=1, if_any=True),
+            Column("reversed_by", "reversed by", "id", below=1, if_any=True),
+            Column("reversed_day", "reversed on day", "date", below=1, if_any=True),
+            text("note", "note", below=4),
+            text("cancel_note", "note of the cancellation", below=4),
+        ),
+        legend="open: signed by one person, and nothing has moved; the master game report has the confirmed ones only",
+        figures=False,
+    )
+)
+
+_add(
+    Definition(
         "trial-balance",
         "Trial balance",
         "The balance of every account; per currency they sum to zero.",
@@ -637,6 +681,7 @@ _add(
             Column("line", "line", "count"),
             ROUND,
             Column("bet", "bet", "id", below=2),
+            Column("slip", "slip", "id", below=2, if_any=True),
             *PLACE,
             DAY,
             SHIFT,
@@ -650,29 +695,29 @@ _add(
 
 
 def definition(name: str) -> Definition:
-    """The report of this name. Raises Refusal LGR-0730."""
+    """The report of this name. Raises Refusal LGR-0120."""
     found = DEFINITIONS.get(name)
     if found is None:
         raise Refusal(
-            "LGR-0730", "there is no such report", field="name", value=name, help=f"there are: {', '.join(sorted(DEFINITIONS))}"
+            "LGR-0120", "there is no such report", field="name", value=name, help=f"there are: {', '.join(sorted(DEFINITIONS))}"
         )
     return found
 
 
 def verify(found: Definition, filters: Filters) -> None:
-    """Whether the report knows every filter that is set. Raises Refusal LGR-0731."""
+    """Whether the report knows every filter that is set. Raises Refusal LGR-0121."""
     strange = [name for name in PLACES if getattr(filters, name) is not None and name not in found.filters]
     if (filters.first or filters.last) and not found.source.by_day:
         strange.append("period")
     if strange:
         known = ", ".join((*found.filters, *(("a period",) if found.source.by_day else ())))
-        raise Refusal("LGR-0731", f"report {found.name} has no filter of this kind", field=strange[0], help=f"it takes: {known}")
+        raise Refusal("LGR-0121", f"report {found.name} has no filter of this kind", field=strange[0], help=f"it takes: {known}")
 
 
 def make(conn: Connection, name: str, asked: Asked) -> Report:
     """The report, over a connection in a REPEATABLE READ transaction; its rows are read while they are written.
 
-    Raises Refusal LGR-0730 for an unknown one, LGR-0731 for a filter that it does not have.
+    Raises Refusal LGR-0120 for an unknown one, LGR-0121 for a filter that it does not have.
     """
     found = definition(name)
     verify(found, asked.filters)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import calendar
+from collections.abc import Iterable
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import msgspec
 
 from ledger.errors import Refusal
+from ledger.money import parse_plain
+from projections.reports.model import amount
 
 PLACES = ("property", "pit", "table", "game", "chance", "shift", "currency")
 """Filters by name; a view's column of `table` is `table_id`."""
@@ -33,16 +37,16 @@ def period(
 ) -> tuple[date | None, date | None]:
     """The first and last day of what was asked for: one day, a month (`2026-11`), or from and to.
 
-    Raises Refusal LGR-0731 for more than one of these, a month that is none, or days that end before they begin.
+    Raises Refusal LGR-0121 for more than one of these, a month that is none, or days that end before they begin.
     """
     if sum((day is not None, month is not None, first is not None or last is not None)) > 1:
-        raise Refusal("LGR-0731", "a report is of a day, of a month, or from one day to another: give one", field="period")
+        raise Refusal("LGR-0121", "a report is of a day, of a month, or from one day to another: give one", field="period")
     if day is not None:
         return day, day
     if month is not None:
         return _month(month)
     if first is not None and last is not None and last < first:
-        raise Refusal("LGR-0731", f"the period ends before it begins, on {first}", field="to", value=last.isoformat())
+        raise Refusal("LGR-0121", f"the period ends before it begins, on {first}", field="to", value=last.isoformat())
     return first, last
 
 
@@ -52,8 +56,21 @@ def _month(text: str) -> tuple[date, date]:
     except ValueError:
         first = None
     if first is None:
-        raise Refusal("LGR-0731", "a month is written YYYY-MM, for example 2026-11", field="month", value=text)
+        raise Refusal("LGR-0121", "a month is written YYYY-MM, for example 2026-11", field="month", value=text)
     return first, first.replace(day=calendar.monthrange(first.year, first.month)[1])
+
+
+def thresholds(given: Iterable[str]) -> dict[str, Decimal]:
+    """Currency → amount, of what was written as MOP=500000. Raises Refusal LGR-0121, LGR-0104 or LGR-0105."""
+    found = {}
+    for text in given:
+        currency, equals, value = text.partition("=")
+        if not equals:
+            raise Refusal(
+                "LGR-0121", "a threshold is of a currency", field="threshold", value=text, help="write it like MOP=500000"
+            )
+        found[currency] = amount(parse_plain(value, currency, field="threshold"), currency)
+    return found
 
 
 def described(filters: Filters) -> dict[str, Any]:

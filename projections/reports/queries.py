@@ -107,6 +107,12 @@ def properties(conn: Connection) -> str:
     return "; ".join(f"{name} ({id_})" for name, id_ in found)
 
 
+def tables(conn: Connection) -> dict[tuple[str, str], tuple[str, str]]:
+    """(property, table) → pit and game, as configured now."""
+    found = conn.execute("SELECT property, table_id, pit, game FROM report.tables").fetchall()
+    return {(property_, table): (pit, game) for property_, table, pit, game in found}
+
+
 def _raw(text: str) -> sql.SQL:
     """SQL that stands in this package."""
     return sql.SQL(text)

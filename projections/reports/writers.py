@@ -37,22 +37,22 @@ _SCALE = max(CURRENCIES.values())
 
 
 def write(report: Report, form: str, out: Out) -> None:
-    """Writes the report in one of `FORMS`. Raises Refusal LGR-0731 for another, LGR-0732 without a package that it needs."""
+    """Writes the report in one of `FORMS`. Raises Refusal LGR-0121 for another, LGR-0730 without a package that it needs."""
     writer = FORMS.get(form)
     if writer is None:
-        raise Refusal("LGR-0731", "there is no such form", field="format", value=form, help=f"forms: {', '.join(FORMS)}")
+        raise Refusal("LGR-0121", "there is no such form", field="format", value=form, help=f"forms: {', '.join(FORMS)}")
     writer(report, out)
 
 
 def extra(package: str, what: str) -> Any:
-    """A package of the extra `analysis`. Raises Refusal LGR-0732 where it is not installed."""
+    """A package of the extra `analysis`. Raises Refusal LGR-0730 where it is not installed."""
     from importlib import import_module
 
     try:
         return import_module(package)
     except ImportError as error:
         raise Refusal(
-            "LGR-0732",
+            "LGR-0730",
             f"{what} needs the package {package.partition('.')[0]}",
             value=str(error),
             help="pip install roundledger[analysis]",
@@ -188,7 +188,7 @@ _WIDTHS: dict[Kind, int] = {"id": 38, "time": 28, "text": 16, "amount": 18}
 
 
 def write_xlsx(report: Report, out: Out) -> None:
-    """See above. Raises Refusal LGR-0731 for more rows than a sheet holds."""
+    """See above. Raises Refusal LGR-0121 for more rows than a sheet holds."""
     import xlsxwriter  # type: ignore[import-untyped]  # it has no stubs
 
     columns = report.shown
@@ -208,7 +208,7 @@ def write_xlsx(report: Report, out: Out) -> None:
         for last, row in enumerate(report.rows(), 1):
             if last > ROWS:
                 raise Refusal(
-                    "LGR-0731",
+                    "LGR-0121",
                     f"a sheet of XLSX holds {ROWS} rows",
                     field="format",
                     value="xlsx",

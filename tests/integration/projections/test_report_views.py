@@ -15,7 +15,7 @@ from psycopg import errors, sql
 from ledger.money import CURRENCIES
 from projections import queries
 from projections.runner import catch_up
-from tests.golden import RELEASES, load
+from tests.integration.everything import play_everything
 from tests.integration.projections.support import connected, raw
 from tests.support import Terminal, accepted, codes, house
 
@@ -25,8 +25,8 @@ FIGURES = ("rounds", "bets", "handle", "lost", "pushed", "prizes", "commission",
 @pytest.fixture
 def conn(dsn: str) -> Iterator[psycopg.Connection[Any]]:
     """A day on which everything happened that can."""
+    play_everything(dsn)
     with connected(dsn) as connection:
-        load(connection, RELEASES[-1])
         catch_up(connection)
         yield connection
 
@@ -52,7 +52,13 @@ def test_no_view_is_empty_on_a_day_of_everything(conn: psycopg.Connection[Any]) 
 def test_table_days_come_to_the_table_report(conn: psycopg.Connection[Any]) -> None:
     sums: Counter[tuple[str, ...]] = Counter()
     for table, regulation, applied, currency, *figures in rows(
-        conn, "table_days", "table_id", "regulation", "applied", "currency", *FIGURES
+        conn,
+        "table_days",
+        "table_id",
+        "regulation",
+        "applied",
+        "currency",
+        *(name.replace("win", "rounds_win") for name in FIGURES),
     ):
         for name, value in zip(FIGURES, figures, strict=True):
             sums[table, regulation, applied or "", currency, name] += value if name in ("rounds", "bets") else minor(value)
@@ -63,6 +69,35 @@ def test_table_days_come_to_the_table_report(conn: psycopg.Connection[Any]) -> N
             found = sums.pop((line.table, line.regulation, line.applied or "", line.currency, name), 0)
             assert found == int(getattr(line, name)), (line.table, name)
     assert not any(sums.values())
+
+
+def test_table_days_are_those_of_the_projection_also_of_closed_days(conn: psycopg.Connection[Any]) -> None:
+    names = ("handle", "rounds_win", "earlier", "ledger_win", "adjusted")
+    sums: dict[tuple[Any, ...], list[int]] = {}
+    for property_, table, day, currency, *figures in rows(
+        conn, "table_days", "property", "table_id", "gaming_day", "currency", *(name.removeprefix("ledger_") for name in names)
+    ):
+        held = sums.setdefault((property_, table, day, currency), [0] * len(names))
+        for n, value in enumerate(figures):
+            held[n] += minor(value)
+    found = conn.execute(
+        "SELECT property, table_id, gaming_day, currency, handle, rounds_win, earlier, ledger_win, adjusted "
+        "FROM projection.table_days"
+    ).fetchall()
+    assert sums == {row[:4]: [int(value) for value in row[4:]] for row in found}
+    assert any(int(row[6]) for row in found), "something was corrected after its day was closed"
+
+
+def test_counts_are_those_of_the_projection(conn: psycopg.Connection[Any]) -> None:
+    names = ("opener", "fills", "credits", "drop", "closer")
+    held = {}
+    for row in rows(conn, "table_counts", "property", "table_id", "gaming_day", "shift", "currency", *names):
+        held[row[:5]] = [None if value is None else minor(value) for value in row[5:]]
+    found = conn.execute(
+        'SELECT property, table_id, gaming_day, shift, currency, opener, fills, credits, "drop", closer '
+        "FROM projection.shift_counts"
+    ).fetchall()
+    assert held == {row[:5]: [None if value is None else int(value) for value in row[5:]] for row in found} != {}
 
 
 def test_chances_and_months_come_to_the_table_days(conn: psycopg.Connection[Any]) -> None:
@@ -171,11 +206,23 @@ def test_launches_stand_beside_rounds(conn: psycopg.Connection[Any]) -> None:
     assert found["rounds"] == Counter(games.values())
 
 
-def test_outcomes_are_those_of_the_projection(conn: psycopg.Connection[Any]) -> None:
+def test_outcomes_are_what_each_table_showed_as_last_corrected(conn: psycopg.Connection[Any]) -> None:
+    tables: dict[str, str] = {}
+    shown: dict[str, list[str]] = {}
+    for stream, kind, body in raw(conn):
+        if kind == "RoundOpened":
+            tables[stream] = body["table"]
+        elif kind == "OutcomeRecorded":
+            shown[stream] = [body["outcome"]]
+        elif kind == "ThrowRecorded":
+            shown.setdefault(stream, []).append(body["outcome"])
+        elif kind == "OutcomeCorrected":
+            shown[stream] = body["outcome"].split(",")
+    by_hand = Counter((tables[stream], one) for stream, all_ in shown.items() for one in all_ if one != "void")
     sums: Counter[tuple[str, str]] = Counter()
     for table, outcome, times in rows(conn, "outcomes", "table_id", "outcome", "times"):
         sums[table, outcome] += times
-    assert {(row.table, row.outcome): row.count for row in queries.outcomes(conn)} == dict(sums)
+    assert sums == by_hand
 
 
 def test_gaps_are_the_numbers_that_never_came(dsn: str) -> None:

@@ -212,36 +212,132 @@ COMMENT ON COLUMN report.bets.received_at IS 'When the service received it.';
 COMMENT ON COLUMN report.bets.position IS 'Position of the event by which it came into this round.';
 COMMENT ON COLUMN report.bets.resolved_position IS 'Position of the event that made the result what it is.';
 
+CREATE VIEW report.slips AS
+SELECT
+    r.slip,
+    r.kind,
+    r.number,
+    r.property,
+    r.table_id,
+    r.gaming_day,
+    r.of_day,
+    r.shift,
+    r.currency,
+    report.amount(r.total, r.currency) AS total,
+    report.amount(r.cash, r.currency) AS cash,
+    report.amount(r.vouchers, r.currency) AS vouchers,
+    r.box,
+    r.status,
+    r.written_by,
+    r.written_at,
+    r.confirmed_by,
+    r.confirmed_at,
+    r.cancelled_by,
+    r.cancelled_at,
+    r.cancel_reason,
+    r.reversed_by,
+    r.reversed_at,
+    r.reversed_day,
+    r.note,
+    r.cancel_note,
+    r.written_position,
+    r.confirmed_position,
+    r.reversed_position
+FROM (
+    SELECT slip, kind, property, table_id, gaming_day, of_day, shift, currency, total, note, status, written_by, written_at, written_position, confirmed_by, confirmed_at, confirmed_position, cancelled_by, cancelled_at, cancelled_position, cancel_reason, cancel_note, reversed_by, reversed_at, reversed_position, reversed_day, NULL::bigint AS number, NULL AS box, NULL::numeric AS cash, NULL::numeric AS vouchers FROM projection.counts
+    UNION ALL
+    SELECT slip, kind, property, table_id, gaming_day, of_day, shift, currency, total, note, status, written_by, written_at, written_position, confirmed_by, confirmed_at, confirmed_position, cancelled_by, cancelled_at, cancelled_position, cancel_reason, cancel_note, reversed_by, reversed_at, reversed_position, reversed_day, number, NULL, NULL, NULL FROM projection.slips
+    UNION ALL
+    SELECT slip, kind, property, table_id, gaming_day, of_day, shift, currency, total, note, status, written_by, written_at, written_position, confirmed_by, confirmed_at, confirmed_position, cancelled_by, cancelled_at, cancelled_position, cancel_reason, cancel_note, reversed_by, reversed_at, reversed_position, reversed_day, NULL, box, cash, vouchers FROM projection.drops
+) AS r;
+COMMENT ON VIEW report.slips IS
+    'Every slip of the cage''s side of the tables: openers, closers, fills, credits and drops, cancelled ones included.';
+COMMENT ON COLUMN report.slips.slip IS 'The slip''s id.';
+COMMENT ON COLUMN report.slips.kind IS 'opener, closer, fill, credit or drop.';
+COMMENT ON COLUMN report.slips.number IS 'Of fills and credits, as printed; a property uses each once.';
+COMMENT ON COLUMN report.slips.property IS 'The property.';
+COMMENT ON COLUMN report.slips.table_id IS 'The table.';
+COMMENT ON COLUMN report.slips.gaming_day IS 'The day to which it is posted, or will be.';
+COMMENT ON COLUMN report.slips.of_day IS 'The day that it is about, where that one was closed and so it is posted to another.';
+COMMENT ON COLUMN report.slips.shift IS 'The shift, where it was reported.';
+COMMENT ON COLUMN report.slips.currency IS 'Currency of its amounts.';
+COMMENT ON COLUMN report.slips.total IS 'What it comes to.';
+COMMENT ON COLUMN report.slips.cash IS 'Of a drop: banknotes.';
+COMMENT ON COLUMN report.slips.vouchers IS 'Of a drop: vouchers for chips.';
+COMMENT ON COLUMN report.slips.box IS 'Of a drop: the box.';
+COMMENT ON COLUMN report.slips.status IS 'open: one person has signed it, and it has moved nothing; confirmed: it is posted; cancelling: it is posted, and its cancellation waits; cancelled: it counts for nothing.';
+COMMENT ON COLUMN report.slips.written_by IS 'Reference of the person who wrote it.';
+COMMENT ON COLUMN report.slips.written_at IS 'When the service received it.';
+COMMENT ON COLUMN report.slips.confirmed_by IS 'Reference of the other person who signed it.';
+COMMENT ON COLUMN report.slips.confirmed_at IS 'When the service received that.';
+COMMENT ON COLUMN report.slips.cancelled_by IS 'Reference of the person who cancelled it, or asked for that.';
+COMMENT ON COLUMN report.slips.cancelled_at IS 'When the service received that.';
+COMMENT ON COLUMN report.slips.cancel_reason IS 'The reason''s code.';
+COMMENT ON COLUMN report.slips.reversed_by IS 'Reference of the other person who signed the cancellation of a posted slip.';
+COMMENT ON COLUMN report.slips.reversed_at IS 'When the service received that.';
+COMMENT ON COLUMN report.slips.reversed_day IS 'The day to which it was posted back.';
+COMMENT ON COLUMN report.slips.note IS 'In words, where somebody wrote some.';
+COMMENT ON COLUMN report.slips.cancel_note IS 'The reason of its cancellation in words.';
+COMMENT ON COLUMN report.slips.written_position IS 'Position of the event that put it on record.';
+COMMENT ON COLUMN report.slips.confirmed_position IS 'Position of the event that posted it.';
+COMMENT ON COLUMN report.slips.reversed_position IS 'Position of the event by which it was posted back.';
+
+CREATE VIEW report.days AS
+SELECT
+    r.property,
+    r.gaming_day,
+    r.closed_by,
+    r.closed_at,
+    r.as_of,
+    r.figures,
+    r.despite,
+    r.note,
+    r.position
+FROM projection.days AS r;
+COMMENT ON VIEW report.days IS
+    'The gaming days that are closed; what comes to one later is posted to an open day.';
+COMMENT ON COLUMN report.days.property IS 'The property.';
+COMMENT ON COLUMN report.days.gaming_day IS 'The day.';
+COMMENT ON COLUMN report.days.closed_by IS 'Reference of the person who closed it.';
+COMMENT ON COLUMN report.days.closed_at IS 'When the service received that.';
+COMMENT ON COLUMN report.days.as_of IS 'Position up to which its figures were read; nothing came to it after that.';
+COMMENT ON COLUMN report.days.figures IS 'SHA-256 of its figures in canonical form.';
+COMMENT ON COLUMN report.days.despite IS 'What was unfinished and acknowledged, by code.';
+COMMENT ON COLUMN report.days.note IS 'In words, where somebody wrote some.';
+COMMENT ON COLUMN report.days.position IS 'Position of the event that closed it.';
+
 CREATE VIEW report.movements AS
 SELECT
     v.position,
     v.line,
     v.round,
     v.bet,
-    r.property,
+    v.slip,
+    coalesce(r.property, l.property) AS property,
     r.pit,
-    r.table_id,
+    v.table_id,
     r.game,
-    r.gaming_day,
-    r.shift,
-    r.currency,
+    coalesce(r.gaming_day, CASE WHEN v.position = l.reversed_position THEN l.reversed_day ELSE l.gaming_day END) AS gaming_day,
+    coalesce(r.shift, l.shift) AS shift,
+    v.currency,
     v.debit,
     v.credit,
-    report.amount(v.amount, r.currency) AS amount
-FROM projection.movements AS v JOIN projection.rounds AS r USING (round);
+    report.amount(v.amount, v.currency) AS amount
+FROM projection.movements AS v LEFT JOIN projection.rounds AS r USING (round) LEFT JOIN report.slips AS l USING (slip);
 COMMENT ON VIEW report.movements IS
     'Every amount that moved, from one account to another.';
 COMMENT ON COLUMN report.movements.position IS 'Position of the event that moved it.';
 COMMENT ON COLUMN report.movements.line IS 'Number of the movement among those of its event, from 1.';
-COMMENT ON COLUMN report.movements.round IS 'The round.';
-COMMENT ON COLUMN report.movements.bet IS 'The bet; null of a payment ex gratia.';
-COMMENT ON COLUMN report.movements.property IS 'The property whose table this is.';
-COMMENT ON COLUMN report.movements.pit IS 'The pit in which the table stood.';
+COMMENT ON COLUMN report.movements.round IS 'The round; null of what a slip moves.';
+COMMENT ON COLUMN report.movements.bet IS 'The bet; null of a payment ex gratia and of what a slip moves.';
+COMMENT ON COLUMN report.movements.slip IS 'The slip of the cage; null of what a round moves.';
+COMMENT ON COLUMN report.movements.property IS 'The property.';
+COMMENT ON COLUMN report.movements.pit IS 'The pit in which the table stood; null of what a slip moves.';
 COMMENT ON COLUMN report.movements.table_id IS 'The table.';
-COMMENT ON COLUMN report.movements.game IS 'The game.';
-COMMENT ON COLUMN report.movements.gaming_day IS 'The house''s book day in which the round opened.';
-COMMENT ON COLUMN report.movements.shift IS 'The shift, where the terminal named it.';
-COMMENT ON COLUMN report.movements.currency IS 'Currency of every amount of the row.';
+COMMENT ON COLUMN report.movements.game IS 'The game; null of what a slip moves.';
+COMMENT ON COLUMN report.movements.gaming_day IS 'The day of the round; of a slip the day to which it is posted.';
+COMMENT ON COLUMN report.movements.shift IS 'The shift, where it was named.';
+COMMENT ON COLUMN report.movements.currency IS 'Currency of the amount.';
 COMMENT ON COLUMN report.movements.debit IS 'The account it left.';
 COMMENT ON COLUMN report.movements.credit IS 'The account it reached.';
 COMMENT ON COLUMN report.movements.amount IS 'The amount; always positive.';
@@ -253,32 +349,34 @@ SELECT
     leg.leg,
     v.round,
     v.bet,
-    r.property,
+    v.slip,
+    coalesce(r.property, l.property) AS property,
     r.pit,
-    r.table_id,
+    v.table_id,
     r.game,
-    r.gaming_day,
-    r.shift,
+    coalesce(r.gaming_day, CASE WHEN v.position = l.reversed_position THEN l.reversed_day ELSE l.gaming_day END) AS gaming_day,
+    coalesce(r.shift, l.shift) AS shift,
     leg.account,
-    r.currency,
-    report.amount(leg.amount, r.currency) AS amount
-FROM projection.movements AS v JOIN projection.rounds AS r USING (round)
+    v.currency,
+    report.amount(leg.amount, v.currency) AS amount
+FROM projection.movements AS v LEFT JOIN projection.rounds AS r USING (round) LEFT JOIN report.slips AS l USING (slip)
 CROSS JOIN LATERAL (VALUES ('debit', v.debit, -v.amount), ('credit', v.credit, v.amount)) AS leg(leg, account, amount);
 COMMENT ON VIEW report.postings IS
     'Both legs of every movement; per currency, and per event, they sum to zero.';
 COMMENT ON COLUMN report.postings.position IS 'Position of the event that moved it.';
 COMMENT ON COLUMN report.postings.line IS 'Number of the movement among those of its event, from 1.';
 COMMENT ON COLUMN report.postings.leg IS 'debit or credit.';
-COMMENT ON COLUMN report.postings.round IS 'The round.';
-COMMENT ON COLUMN report.postings.bet IS 'The bet; null of a payment ex gratia.';
-COMMENT ON COLUMN report.postings.property IS 'The property whose table this is.';
-COMMENT ON COLUMN report.postings.pit IS 'The pit in which the table stood.';
+COMMENT ON COLUMN report.postings.round IS 'The round; null of what a slip moves.';
+COMMENT ON COLUMN report.postings.bet IS 'The bet; null of a payment ex gratia and of what a slip moves.';
+COMMENT ON COLUMN report.postings.slip IS 'The slip of the cage; null of what a round moves.';
+COMMENT ON COLUMN report.postings.property IS 'The property.';
+COMMENT ON COLUMN report.postings.pit IS 'The pit in which the table stood; null of what a slip moves.';
 COMMENT ON COLUMN report.postings.table_id IS 'The table.';
-COMMENT ON COLUMN report.postings.game IS 'The game.';
-COMMENT ON COLUMN report.postings.gaming_day IS 'The house''s book day in which the round opened.';
-COMMENT ON COLUMN report.postings.shift IS 'The shift, where the terminal named it.';
+COMMENT ON COLUMN report.postings.game IS 'The game; null of what a slip moves.';
+COMMENT ON COLUMN report.postings.gaming_day IS 'The day of the round; of a slip the day to which it is posted.';
+COMMENT ON COLUMN report.postings.shift IS 'The shift, where it was named.';
 COMMENT ON COLUMN report.postings.account IS 'The account that is posted to.';
-COMMENT ON COLUMN report.postings.currency IS 'Currency of every amount of the row.';
+COMMENT ON COLUMN report.postings.currency IS 'Currency of the amount.';
 COMMENT ON COLUMN report.postings.amount IS 'Positive for a credit, negative for a debit.';
 
 CREATE VIEW report.balances AS
@@ -291,11 +389,135 @@ SELECT
 FROM projection.balances AS r;
 COMMENT ON VIEW report.balances IS
     'Balance of each account that ever moved. Per currency they sum to zero.';
-COMMENT ON COLUMN report.balances.account IS 'player/<reference>, or of a table: escrow, win, commission, breakage, mispay or ex_gratia, as in escrow/<table>.';
+COMMENT ON COLUMN report.balances.account IS 'player/<reference>; of a table escrow, win, commission, breakage, mispay, ex_gratia, float, tray or drop, as in escrow/<table>; cage/<property>.';
 COMMENT ON COLUMN report.balances.kind IS 'What stands before the stroke.';
 COMMENT ON COLUMN report.balances.holder IS 'What stands after it: the player''s reference, or the table.';
 COMMENT ON COLUMN report.balances.currency IS 'Currency of the balance.';
 COMMENT ON COLUMN report.balances.balance IS 'Credits less debits: negative for a player who lost, positive for a table that won.';
+
+CREATE VIEW report.corrected_bets AS
+SELECT
+    e.notification_id AS position,
+    c.correction,
+    r.property,
+    r.pit,
+    r.table_id,
+    r.game,
+    r.gaming_day,
+    r.shift,
+    coalesce((said.body ->> 'gaming_day')::date, r.gaming_day) AS posted_day,
+    r.regulation,
+    r.applied,
+    c.round,
+    (said.body ->> 'bet')::uuid AS bet,
+    r.currency,
+    (said.body #>> '{before,player}') AS before_player,
+    (said.body #>> '{before,spot}') AS before_spot,
+    report.amount((said.body #>> '{before,stake}')::numeric, r.currency) AS before_stake,
+    (said.body #>> '{before,result}') AS before_result,
+    report.amount(coalesce((said.body #>> '{before,prize}')::numeric, 0), r.currency) AS before_prize,
+    report.amount(coalesce((said.body #>> '{before,commission}')::numeric, 0), r.currency) AS before_commission,
+    report.amount(coalesce((said.body #>> '{before,breakage}')::numeric, 0), r.currency) AS before_breakage,
+    coalesce((said.body #>> '{before,edge}'), '0') AS before_edge,
+    report.amount(coalesce((said.body #>> '{before,net_prize}')::numeric, 0), r.currency) AS before_net_prize,
+    report.amount(coalesce((said.body #>> '{before,returned}')::numeric, 0), r.currency) AS before_returned,
+    (said.body #>> '{after,player}') AS after_player,
+    (said.body #>> '{after,spot}') AS after_spot,
+    report.amount((said.body #>> '{after,stake}')::numeric, r.currency) AS after_stake,
+    (said.body #>> '{after,result}') AS after_result,
+    report.amount(coalesce((said.body #>> '{after,prize}')::numeric, 0), r.currency) AS after_prize,
+    report.amount(coalesce((said.body #>> '{after,commission}')::numeric, 0), r.currency) AS after_commission,
+    report.amount(coalesce((said.body #>> '{after,breakage}')::numeric, 0), r.currency) AS after_breakage,
+    coalesce((said.body #>> '{after,edge}'), '0') AS after_edge,
+    report.amount(coalesce((said.body #>> '{after,net_prize}')::numeric, 0), r.currency) AS after_net_prize,
+    report.amount(coalesce((said.body #>> '{after,returned}')::numeric, 0), r.currency) AS after_returned,
+    report.amount((CASE said.body #>> '{after,result}' WHEN 'lost' THEN (said.body #>> '{after,stake}')::numeric WHEN 'won' THEN -(coalesce(said.body #>> '{after,net_prize}', '0'))::numeric ELSE 0 END) - (CASE said.body #>> '{before,result}' WHEN 'lost' THEN (said.body #>> '{before,stake}')::numeric WHEN 'won' THEN -(coalesce(said.body #>> '{before,net_prize}', '0'))::numeric ELSE 0 END), r.currency) AS difference
+FROM projection.corrections AS c JOIN projection.rounds AS r USING (round)
+JOIN ledger.events AS e ON e.originator_id = c.round AND e.topic = 'BetCorrected.v1'
+CROSS JOIN LATERAL (SELECT convert_from(e.state, 'UTF8')::jsonb AS body) AS said
+WHERE said.body ->> 'correction' = c.correction::text;
+COMMENT ON VIEW report.corrected_bets IS
+    'What each correction made of each bet: before, after, and the difference. A line for every re-settlement.';
+COMMENT ON COLUMN report.corrected_bets.position IS 'Position of the event.';
+COMMENT ON COLUMN report.corrected_bets.correction IS 'The correction.';
+COMMENT ON COLUMN report.corrected_bets.property IS 'The property whose table this is.';
+COMMENT ON COLUMN report.corrected_bets.pit IS 'The pit in which the table stood.';
+COMMENT ON COLUMN report.corrected_bets.table_id IS 'The table.';
+COMMENT ON COLUMN report.corrected_bets.game IS 'The game.';
+COMMENT ON COLUMN report.corrected_bets.gaming_day IS 'The house''s book day in which the round opened.';
+COMMENT ON COLUMN report.corrected_bets.shift IS 'The shift, where the terminal named it.';
+COMMENT ON COLUMN report.corrected_bets.posted_day IS 'The day to which it is posted: another than that of the round where that one was closed.';
+COMMENT ON COLUMN report.corrected_bets.regulation IS 'Number of the order under which the rounds are settled.';
+COMMENT ON COLUMN report.corrected_bets.applied IS 'Set where the regulation is applied beyond its repeal: the sentence to print.';
+COMMENT ON COLUMN report.corrected_bets.round IS 'The round.';
+COMMENT ON COLUMN report.corrected_bets.bet IS 'The bet.';
+COMMENT ON COLUMN report.corrected_bets.currency IS 'Currency of every amount of the row.';
+COMMENT ON COLUMN report.corrected_bets.before_player IS 'Player until then.';
+COMMENT ON COLUMN report.corrected_bets.before_spot IS 'Spot until then.';
+COMMENT ON COLUMN report.corrected_bets.before_stake IS 'Stake until then.';
+COMMENT ON COLUMN report.corrected_bets.before_result IS 'Result until then: open, lost, won, push or void.';
+COMMENT ON COLUMN report.corrected_bets.before_prize IS 'Gross prize until then.';
+COMMENT ON COLUMN report.corrected_bets.before_commission IS 'Commission until then.';
+COMMENT ON COLUMN report.corrected_bets.before_breakage IS 'Breakage until then.';
+COMMENT ON COLUMN report.corrected_bets.before_edge IS 'House edge until then; 0 of a bet that was not decided.';
+COMMENT ON COLUMN report.corrected_bets.before_net_prize IS 'Net prize until then.';
+COMMENT ON COLUMN report.corrected_bets.before_returned IS 'What the player got in all until then.';
+COMMENT ON COLUMN report.corrected_bets.after_player IS 'Player from then on.';
+COMMENT ON COLUMN report.corrected_bets.after_spot IS 'Spot from then on.';
+COMMENT ON COLUMN report.corrected_bets.after_stake IS 'Stake from then on.';
+COMMENT ON COLUMN report.corrected_bets.after_result IS 'Result from then on: open, lost, won, push or void.';
+COMMENT ON COLUMN report.corrected_bets.after_prize IS 'Gross prize from then on.';
+COMMENT ON COLUMN report.corrected_bets.after_commission IS 'Commission from then on.';
+COMMENT ON COLUMN report.corrected_bets.after_breakage IS 'Breakage from then on.';
+COMMENT ON COLUMN report.corrected_bets.after_edge IS 'House edge from then on; 0 of a bet that was not decided.';
+COMMENT ON COLUMN report.corrected_bets.after_net_prize IS 'Net prize from then on.';
+COMMENT ON COLUMN report.corrected_bets.after_returned IS 'What the player got in all from then on.';
+COMMENT ON COLUMN report.corrected_bets.difference IS 'What the bet leaves with the house by this, more than before: stakes lost less net prizes.';
+
+CREATE VIEW report.adjustments AS
+SELECT
+    e.notification_id AS position,
+    c.correction,
+    r.property,
+    r.pit,
+    r.table_id,
+    r.game,
+    r.gaming_day,
+    r.shift,
+    coalesce((said.body ->> 'gaming_day')::date, r.gaming_day) AS posted_day,
+    r.regulation,
+    r.applied,
+    c.round,
+    (said.body ->> 'bet')::uuid AS bet,
+    said.body ->> 'kind' AS kind,
+    said.body ->> 'player' AS player,
+    r.currency,
+    report.amount((said.body ->> 'amount')::numeric * CASE said.body ->> 'direction' WHEN 'to_player' THEN 1 ELSE -1 END, r.currency) AS amount,
+    said.body ->> 'article' AS article
+FROM projection.corrections AS c JOIN projection.rounds AS r USING (round)
+JOIN ledger.events AS e ON e.originator_id = c.round AND e.topic = 'PlayerAdjusted.v1'
+CROSS JOIN LATERAL (SELECT convert_from(e.state, 'UTF8')::jsonb AS body) AS said
+WHERE said.body ->> 'correction' = c.correction::text;
+COMMENT ON VIEW report.adjustments IS
+    'What moved beside what the regulation gives: mispays put right, payments ex gratia.';
+COMMENT ON COLUMN report.adjustments.position IS 'Position of the event.';
+COMMENT ON COLUMN report.adjustments.correction IS 'The correction.';
+COMMENT ON COLUMN report.adjustments.property IS 'The property whose table this is.';
+COMMENT ON COLUMN report.adjustments.pit IS 'The pit in which the table stood.';
+COMMENT ON COLUMN report.adjustments.table_id IS 'The table.';
+COMMENT ON COLUMN report.adjustments.game IS 'The game.';
+COMMENT ON COLUMN report.adjustments.gaming_day IS 'The house''s book day in which the round opened.';
+COMMENT ON COLUMN report.adjustments.shift IS 'The shift, where the terminal named it.';
+COMMENT ON COLUMN report.adjustments.posted_day IS 'The day to which it is posted: another than that of the round where that one was closed.';
+COMMENT ON COLUMN report.adjustments.regulation IS 'Number of the order under which the rounds are settled.';
+COMMENT ON COLUMN report.adjustments.applied IS 'Set where the regulation is applied beyond its repeal: the sentence to print.';
+COMMENT ON COLUMN report.adjustments.round IS 'The round.';
+COMMENT ON COLUMN report.adjustments.bet IS 'The bet; null of a payment ex gratia.';
+COMMENT ON COLUMN report.adjustments.kind IS 'mispay or ex_gratia.';
+COMMENT ON COLUMN report.adjustments.player IS 'Reference of the player.';
+COMMENT ON COLUMN report.adjustments.currency IS 'Currency of every amount of the row.';
+COMMENT ON COLUMN report.adjustments.amount IS 'Paid to the player; negative where it was taken.';
+COMMENT ON COLUMN report.adjustments.article IS 'ex_gratia: order and article that say that there was no bet to pay.';
 
 CREATE VIEW report.table_days AS
 SELECT
@@ -308,22 +530,47 @@ SELECT
     r.regulation,
     r.applied,
     r.currency,
-    count(*) FILTER (WHERE r.settled_at IS NOT NULL) AS rounds,
-    sum(r.resolved)::bigint AS bets,
-    report.amount(sum(r.lost + r.won), r.currency) AS handle,
-    report.amount(sum(r.lost), r.currency) AS lost,
-    report.amount(sum(r.won), r.currency) AS won,
-    report.amount(sum(r.pushed), r.currency) AS pushed,
-    report.amount(sum(r.prizes), r.currency) AS prizes,
-    report.amount(sum(r.commission), r.currency) AS commission,
-    report.amount(sum(r.breakage), r.currency) AS breakage,
-    report.amount(sum(r.lost - r.prizes), r.currency) AS win,
-    report.amount(sum(r.adjusted), r.currency) AS adjusted,
-    report.amount(sum(r.escrow), r.currency) AS escrow
-FROM projection.rounds AS r
+    sum(r.rounds)::bigint AS rounds,
+    sum(r.bets)::bigint AS bets,
+    sum(r.lost + r.won) AS handle,
+    sum(r.lost) AS lost,
+    sum(r.won) AS won,
+    sum(r.pushed) AS pushed,
+    sum(r.prizes) AS prizes,
+    sum(r.commission) AS commission,
+    sum(r.breakage) AS breakage,
+    sum(r.lost - r.prizes) AS rounds_win,
+    sum(r.earlier) AS earlier,
+    sum(r.lost - r.prizes + r.earlier) AS win,
+    sum(r.adjusted) AS adjusted,
+    sum(r.escrow) AS escrow
+FROM (
+    SELECT o.property, o.pit, o.table_id, o.game, o.gaming_day, o.shift, o.regulation, o.applied, o.currency, (o.settled_at IS NOT NULL)::int AS rounds,
+           o.resolved AS bets, report.amount(o.lost, o.currency) AS lost, report.amount(o.won, o.currency) AS won,
+           report.amount(o.pushed, o.currency) AS pushed, report.amount(o.prizes, o.currency) AS prizes,
+           report.amount(o.commission, o.currency) AS commission, report.amount(o.breakage, o.currency) AS breakage,
+           report.amount(0, o.currency) AS earlier, report.amount(o.adjusted, o.currency) AS adjusted, report.amount(o.escrow, o.currency) AS escrow
+    FROM projection.rounds AS o
+    UNION ALL
+    -- A closed day stays as it was: what was corrected since is taken off it again ...
+    SELECT property, pit, table_id, game, gaming_day, shift, regulation, applied, currency, 0,
+           (before_result IN ('lost', 'won', 'push'))::int - (after_result IN ('lost', 'won', 'push'))::int, CASE before_result WHEN 'lost' THEN before_stake ELSE 0 END - CASE after_result WHEN 'lost' THEN after_stake ELSE 0 END, CASE before_result WHEN 'won' THEN before_stake ELSE 0 END - CASE after_result WHEN 'won' THEN after_stake ELSE 0 END, CASE before_result WHEN 'push' THEN before_stake ELSE 0 END - CASE after_result WHEN 'push' THEN after_stake ELSE 0 END,
+           CASE before_result WHEN 'won' THEN before_net_prize ELSE 0 END - CASE after_result WHEN 'won' THEN after_net_prize ELSE 0 END, CASE before_result WHEN 'won' THEN before_commission ELSE 0 END - CASE after_result WHEN 'won' THEN after_commission ELSE 0 END, CASE before_result WHEN 'won' THEN before_breakage ELSE 0 END - CASE after_result WHEN 'won' THEN after_breakage ELSE 0 END, 0 * difference, 0 * difference, 0 * difference
+    FROM report.corrected_bets WHERE posted_day <> gaming_day
+    UNION ALL
+    -- ... and what it adds to the win stands under the day to which it is posted.
+    SELECT property, pit, table_id, game, posted_day, NULL, regulation, applied, currency, 0, 0, 0 * difference, 0 * difference, 0 * difference,
+           0 * difference, 0 * difference, 0 * difference, difference, 0 * difference, 0 * difference
+    FROM report.corrected_bets WHERE posted_day <> gaming_day
+    UNION ALL
+    SELECT property, pit, table_id, game, day.day, CASE WHEN day.sign < 0 THEN shift END, regulation, applied, currency, 0, 0,
+           0 * amount, 0 * amount, 0 * amount, 0 * amount, 0 * amount, 0 * amount, 0 * amount, day.sign * amount, 0 * amount
+    FROM report.adjustments CROSS JOIN LATERAL (VALUES (gaming_day, -1), (posted_day, 1)) AS day(day, sign)
+    WHERE posted_day <> gaming_day
+) AS r
 GROUP BY r.property, r.pit, r.table_id, r.game, r.gaming_day, r.shift, r.regulation, r.applied, r.currency;
 COMMENT ON VIEW report.table_days IS
-    'What each table did in each gaming day and shift, by the ledger: the ledger''s side of the master game report. Corrections count under the day of their round.';
+    'What each table did in each gaming day and shift, by the ledger: the ledger''s side of the master game report. What is corrected while the day of its round is open counts under that day; later it is posted to the open day, as earlier.';
 COMMENT ON COLUMN report.table_days.property IS 'The property whose table this is.';
 COMMENT ON COLUMN report.table_days.pit IS 'The pit in which the table stood.';
 COMMENT ON COLUMN report.table_days.table_id IS 'The table.';
@@ -342,7 +589,9 @@ COMMENT ON COLUMN report.table_days.pushed IS 'Sum of the stakes that neither wo
 COMMENT ON COLUMN report.table_days.prizes IS 'Sum of the net prizes, after commission and breakage.';
 COMMENT ON COLUMN report.table_days.commission IS 'Sum of the commission kept.';
 COMMENT ON COLUMN report.table_days.breakage IS 'Sum of the breakage kept.';
-COMMENT ON COLUMN report.table_days.win IS 'Ledger win: stakes lost less net prizes; commission and breakage are in it once.';
+COMMENT ON COLUMN report.table_days.rounds_win IS 'Stakes lost less net prizes; commission and breakage are in it once.';
+COMMENT ON COLUMN report.table_days.earlier IS 'What corrections of rounds of earlier days, which were closed, add to the win; posted to this day.';
+COMMENT ON COLUMN report.table_days.win IS 'Ledger win: rounds_win + earlier.';
 COMMENT ON COLUMN report.table_days.adjusted IS 'Paid to players beside the regulation less what was taken from them; no part of the win.';
 COMMENT ON COLUMN report.table_days.escrow IS 'Stakes still undecided.';
 
@@ -356,27 +605,43 @@ SELECT
     r.shift,
     r.regulation,
     r.applied,
-    split_part(b.spot, ':', 1) AS chance,
-    s.edge,
+    r.chance,
+    r.edge,
     r.currency,
-    count(*) AS bets,
-    count(*) FILTER (WHERE s.result = 'lost') AS lost_bets,
-    count(*) FILTER (WHERE s.result = 'won') AS won_bets,
-    count(*) FILTER (WHERE s.result = 'push') AS pushed_bets,
-    report.amount(coalesce(sum(s.stake) FILTER (WHERE s.result <> 'push'), 0), r.currency) AS handle,
-    report.amount(coalesce(sum(s.stake) FILTER (WHERE s.result = 'lost'), 0), r.currency) AS lost,
-    report.amount(coalesce(sum(s.stake) FILTER (WHERE s.result = 'won'), 0), r.currency) AS won,
-    report.amount(coalesce(sum(s.stake) FILTER (WHERE s.result = 'push'), 0), r.currency) AS pushed,
-    report.amount(sum(s.prize), r.currency) AS gross_prizes,
-    report.amount(sum(s.commission), r.currency) AS commission,
-    report.amount(sum(s.breakage), r.currency) AS breakage,
-    report.amount(sum(s.net_prize), r.currency) AS prizes,
-    report.amount(coalesce(sum(s.stake) FILTER (WHERE s.result = 'lost'), 0) - sum(s.net_prize), r.currency) AS win,
-    round(report.amount(sum(s.stake) * split_part(s.edge, '/', 1)::numeric * 1.00000000000000000000 / coalesce(nullif(split_part(s.edge, '/', 2), '')::numeric, 1), r.currency), 6) AS theoretical_win
-FROM projection.results AS s JOIN projection.bets AS b USING (round, bet) JOIN projection.rounds AS r USING (round) WHERE s.result IN ('lost', 'won', 'push')
-GROUP BY r.property, r.pit, r.table_id, r.game, r.gaming_day, r.shift, r.regulation, r.applied, split_part(b.spot, ':', 1), s.edge, r.currency;
+    coalesce(sum(r.sign), 0)::bigint AS bets,
+    coalesce(sum(r.sign) FILTER (WHERE r.result = 'lost'), 0)::bigint AS lost_bets,
+    coalesce(sum(r.sign) FILTER (WHERE r.result = 'won'), 0)::bigint AS won_bets,
+    coalesce(sum(r.sign) FILTER (WHERE r.result = 'push'), 0)::bigint AS pushed_bets,
+    coalesce(sum(r.sign * r.stake) FILTER (WHERE r.result = 'lost'), 0 * max(r.stake)) + coalesce(sum(r.sign * r.stake) FILTER (WHERE r.result = 'won'), 0 * max(r.stake)) AS handle,
+    coalesce(sum(r.sign * r.stake) FILTER (WHERE r.result = 'lost'), 0 * max(r.stake)) AS lost,
+    coalesce(sum(r.sign * r.stake) FILTER (WHERE r.result = 'won'), 0 * max(r.stake)) AS won,
+    coalesce(sum(r.sign * r.stake) FILTER (WHERE r.result = 'push'), 0 * max(r.stake)) AS pushed,
+    sum(r.sign * r.prize) AS gross_prizes,
+    sum(r.sign * r.commission) AS commission,
+    sum(r.sign * r.breakage) AS breakage,
+    sum(r.sign * r.net_prize) AS prizes,
+    sum(r.earlier) AS earlier,
+    coalesce(sum(r.sign * r.stake) FILTER (WHERE r.result = 'lost'), 0 * max(r.stake)) - sum(r.sign * r.net_prize) + sum(r.earlier) AS win,
+    round(coalesce(sum(r.sign * r.stake), 0) * split_part(r.edge, '/', 1)::numeric * 1.00000000000000000000 / coalesce(nullif(split_part(r.edge, '/', 2), '')::numeric, 1), 6) AS theoretical_win
+FROM (
+    SELECT o.property, o.pit, o.table_id, o.game, o.gaming_day, o.shift, o.regulation, o.applied, split_part(b.spot, ':', 1) AS chance, s.edge,
+           o.currency, s.result, report.amount(s.stake, o.currency) AS stake, report.amount(s.prize, o.currency) AS prize,
+           report.amount(s.commission, o.currency) AS commission, report.amount(s.breakage, o.currency) AS breakage,
+           report.amount(s.net_prize, o.currency) AS net_prize, 1 AS sign, report.amount(0, o.currency) AS earlier
+    FROM projection.results AS s JOIN projection.bets AS b USING (round, bet) JOIN projection.rounds AS o USING (round)
+    WHERE s.result IN ('lost', 'won', 'push')
+    UNION ALL
+    SELECT property, pit, table_id, game, gaming_day, shift, regulation, applied, split_part(after_spot, ':', 1), after_edge, currency, after_result, after_stake, after_prize, after_commission, after_breakage, after_net_prize, -1, 0 * difference FROM report.corrected_bets WHERE posted_day <> gaming_day AND after_result IN ('lost', 'won', 'push')
+    UNION ALL
+    SELECT property, pit, table_id, game, gaming_day, shift, regulation, applied, split_part(before_spot, ':', 1), before_edge, currency, before_result, before_stake, before_prize, before_commission, before_breakage, before_net_prize, 1, 0 * difference FROM report.corrected_bets WHERE posted_day <> gaming_day AND before_result IN ('lost', 'won', 'push')
+    UNION ALL
+    SELECT property, pit, table_id, game, posted_day, NULL, regulation, applied, split_part(after_spot, ':', 1), CASE after_edge WHEN '0' THEN before_edge ELSE after_edge END,
+           currency, NULL, 0 * difference, 0 * difference, 0 * difference, 0 * difference, 0 * difference, 0, difference
+    FROM report.corrected_bets WHERE posted_day <> gaming_day
+) AS r
+GROUP BY r.property, r.pit, r.table_id, r.game, r.gaming_day, r.shift, r.regulation, r.applied, r.chance, r.edge, r.currency;
 COMMENT ON VIEW report.chances IS
-    'What each chance did, by table, gaming day, shift and house edge.';
+    'What each chance did, by table, gaming day, shift and house edge. As in table_days, what is corrected after its day was closed is posted to the open day, as earlier.';
 COMMENT ON COLUMN report.chances.property IS 'The property whose table this is.';
 COMMENT ON COLUMN report.chances.pit IS 'The pit in which the table stood.';
 COMMENT ON COLUMN report.chances.table_id IS 'The table.';
@@ -400,7 +665,8 @@ COMMENT ON COLUMN report.chances.gross_prizes IS 'Sum of the prizes before commi
 COMMENT ON COLUMN report.chances.commission IS 'Sum of the commission kept.';
 COMMENT ON COLUMN report.chances.breakage IS 'Sum of the breakage kept.';
 COMMENT ON COLUMN report.chances.prizes IS 'Sum of the net prizes.';
-COMMENT ON COLUMN report.chances.win IS 'Stakes lost less net prizes.';
+COMMENT ON COLUMN report.chances.earlier IS 'What corrections of bets of earlier days, which were closed, add to the win; posted to this day.';
+COMMENT ON COLUMN report.chances.win IS 'Stakes lost less net prizes, and earlier.';
 COMMENT ON COLUMN report.chances.theoretical_win IS 'Stakes, pushed ones included, x house edge; rounded to six decimals.';
 
 CREATE VIEW report.commission_breakage AS
@@ -568,63 +834,6 @@ COMMENT ON COLUMN report.corrections.note IS 'In words, where the author wrote s
 COMMENT ON COLUMN report.corrections.decline_note IS 'In words, where somebody wrote some when it was declined.';
 COMMENT ON COLUMN report.corrections.proposed_position IS 'Position of the event that proposed it.';
 COMMENT ON COLUMN report.corrections.decided_position IS 'Position of the event that decided it.';
-
-CREATE VIEW report.corrected_bets AS
-SELECT
-    e.notification_id AS position,
-    c.correction,
-    r.property,
-    r.pit,
-    r.table_id,
-    r.game,
-    r.gaming_day,
-    r.shift,
-    c.round,
-    (said.body ->> 'bet')::uuid AS bet,
-    r.currency,
-    (said.body #>> '{before,player}') AS before_player,
-    (said.body #>> '{before,spot}') AS before_spot,
-    report.amount((said.body #>> '{before,stake}')::numeric, r.currency) AS before_stake,
-    (said.body #>> '{before,result}') AS before_result,
-    report.amount(coalesce((said.body #>> '{before,net_prize}')::numeric, 0), r.currency) AS before_net_prize,
-    report.amount(coalesce((said.body #>> '{before,returned}')::numeric, 0), r.currency) AS before_returned,
-    (said.body #>> '{after,player}') AS after_player,
-    (said.body #>> '{after,spot}') AS after_spot,
-    report.amount((said.body #>> '{after,stake}')::numeric, r.currency) AS after_stake,
-    (said.body #>> '{after,result}') AS after_result,
-    report.amount(coalesce((said.body #>> '{after,net_prize}')::numeric, 0), r.currency) AS after_net_prize,
-    report.amount(coalesce((said.body #>> '{after,returned}')::numeric, 0), r.currency) AS after_returned,
-    report.amount((CASE said.body #>> '{after,result}' WHEN 'lost' THEN (said.body #>> '{after,stake}')::numeric WHEN 'won' THEN -(coalesce(said.body #>> '{after,net_prize}', '0'))::numeric ELSE 0 END) - (CASE said.body #>> '{before,result}' WHEN 'lost' THEN (said.body #>> '{before,stake}')::numeric WHEN 'won' THEN -(coalesce(said.body #>> '{before,net_prize}', '0'))::numeric ELSE 0 END), r.currency) AS difference
-FROM projection.corrections AS c JOIN projection.rounds AS r USING (round)
-JOIN ledger.events AS e ON e.originator_id = c.round AND e.topic = 'BetCorrected.v1'
-CROSS JOIN LATERAL (SELECT convert_from(e.state, 'UTF8')::jsonb AS body) AS said
-WHERE said.body ->> 'correction' = c.correction::text;
-COMMENT ON VIEW report.corrected_bets IS
-    'What each correction made of each bet: before, after, and the difference. A line for every re-settlement.';
-COMMENT ON COLUMN report.corrected_bets.position IS 'Position of the event.';
-COMMENT ON COLUMN report.corrected_bets.correction IS 'The correction.';
-COMMENT ON COLUMN report.corrected_bets.property IS 'The property whose table this is.';
-COMMENT ON COLUMN report.corrected_bets.pit IS 'The pit in which the table stood.';
-COMMENT ON COLUMN report.corrected_bets.table_id IS 'The table.';
-COMMENT ON COLUMN report.corrected_bets.game IS 'The game.';
-COMMENT ON COLUMN report.corrected_bets.gaming_day IS 'The house''s book day in which the round opened.';
-COMMENT ON COLUMN report.corrected_bets.shift IS 'The shift, where the terminal named it.';
-COMMENT ON COLUMN report.corrected_bets.round IS 'The round.';
-COMMENT ON COLUMN report.corrected_bets.bet IS 'The bet.';
-COMMENT ON COLUMN report.corrected_bets.currency IS 'Currency of every amount of the row.';
-COMMENT ON COLUMN report.corrected_bets.before_player IS 'Player until then.';
-COMMENT ON COLUMN report.corrected_bets.before_spot IS 'Spot until then.';
-COMMENT ON COLUMN report.corrected_bets.before_stake IS 'Stake until then.';
-COMMENT ON COLUMN report.corrected_bets.before_result IS 'Result until then: open, lost, won, push or void.';
-COMMENT ON COLUMN report.corrected_bets.before_net_prize IS 'Net prize until then.';
-COMMENT ON COLUMN report.corrected_bets.before_returned IS 'What the player got in all until then.';
-COMMENT ON COLUMN report.corrected_bets.after_player IS 'Player from then on.';
-COMMENT ON COLUMN report.corrected_bets.after_spot IS 'Spot from then on.';
-COMMENT ON COLUMN report.corrected_bets.after_stake IS 'Stake from then on.';
-COMMENT ON COLUMN report.corrected_bets.after_result IS 'Result from then on: open, lost, won, push or void.';
-COMMENT ON COLUMN report.corrected_bets.after_net_prize IS 'Net prize from then on.';
-COMMENT ON COLUMN report.corrected_bets.after_returned IS 'What the player got in all from then on.';
-COMMENT ON COLUMN report.corrected_bets.difference IS 'What the bet leaves with the house by this, more than before: stakes lost less net prizes.';
 
 CREATE VIEW report.disputes AS
 SELECT
@@ -921,20 +1130,21 @@ SELECT
     date_trunc('month', r.gaming_day)::date AS month,
     r.game,
     r.currency,
-    count(*) FILTER (WHERE r.settled_at IS NOT NULL) AS rounds,
-    sum(r.resolved)::bigint AS bets,
-    report.amount(sum(r.lost + r.won), r.currency) AS handle,
-    report.amount(sum(r.lost), r.currency) AS lost,
-    report.amount(sum(r.prizes + r.commission + r.breakage), r.currency) AS gross_prizes,
-    report.amount(sum(r.commission), r.currency) AS commission,
-    report.amount(sum(r.breakage), r.currency) AS breakage,
-    report.amount(sum(r.prizes), r.currency) AS prizes,
-    report.amount(sum(r.lost - r.prizes), r.currency) AS ggr,
-    report.amount(sum(r.adjusted), r.currency) AS adjusted
-FROM projection.rounds AS r
+    sum(r.rounds)::bigint AS rounds,
+    sum(r.bets)::bigint AS bets,
+    sum(r.handle) AS handle,
+    sum(r.lost) AS lost,
+    sum(r.prizes + r.commission + r.breakage) AS gross_prizes,
+    sum(r.commission) AS commission,
+    sum(r.breakage) AS breakage,
+    sum(r.prizes) AS prizes,
+    sum(r.earlier) AS earlier,
+    sum(r.win) AS ggr,
+    sum(r.adjusted) AS adjusted
+FROM report.table_days AS r
 GROUP BY r.property, date_trunc('month', r.gaming_day)::date, r.game, r.currency;
 COMMENT ON VIEW report.ggr_months IS
-    'Gross gaming revenue by month, game and currency: win = lost - prizes, where prizes = gross prizes - commission - breakage.';
+    'Gross gaming revenue by month, game and currency: ggr = lost - prizes + earlier, where prizes = gross prizes - commission - breakage.';
 COMMENT ON COLUMN report.ggr_months.property IS 'The property.';
 COMMENT ON COLUMN report.ggr_months.month IS 'First day of the month of the gaming days.';
 COMMENT ON COLUMN report.ggr_months.game IS 'The game.';
@@ -947,8 +1157,40 @@ COMMENT ON COLUMN report.ggr_months.gross_prizes IS 'Sum of the prizes before co
 COMMENT ON COLUMN report.ggr_months.commission IS 'Sum of the commission kept.';
 COMMENT ON COLUMN report.ggr_months.breakage IS 'Sum of the breakage kept.';
 COMMENT ON COLUMN report.ggr_months.prizes IS 'Sum of the net prizes.';
-COMMENT ON COLUMN report.ggr_months.ggr IS 'Gross gaming revenue: stakes lost less net prizes; commission and breakage are in it once.';
+COMMENT ON COLUMN report.ggr_months.earlier IS 'What corrections of rounds of days that were closed add to the revenue; posted to a day of this month.';
+COMMENT ON COLUMN report.ggr_months.ggr IS 'Gross gaming revenue: stakes lost less net prizes, and earlier; commission and breakage are in it once.';
 COMMENT ON COLUMN report.ggr_months.adjusted IS 'Paid to players beside the regulation less what was taken from them; no part of the revenue.';
+
+CREATE VIEW report.table_counts AS
+SELECT
+    r.property,
+    r.table_id,
+    r.gaming_day,
+    r.shift,
+    r.currency,
+    count(*) FILTER (WHERE r.kind = 'opener' AND r.amount >= 0) - count(*) FILTER (WHERE r.kind = 'opener' AND r.amount < 0) AS openers,
+    count(*) FILTER (WHERE r.kind = 'closer' AND r.amount >= 0) - count(*) FILTER (WHERE r.kind = 'closer' AND r.amount < 0) AS closers,
+    report.amount(sum(r.amount) FILTER (WHERE r.kind = 'opener'), r.currency) AS opener,
+    report.amount(coalesce(sum(r.amount) FILTER (WHERE r.kind = 'fill'), 0), r.currency) AS fills,
+    report.amount(coalesce(sum(r.amount) FILTER (WHERE r.kind = 'credit'), 0), r.currency) AS credits,
+    report.amount(sum(r.amount) FILTER (WHERE r.kind = 'drop'), r.currency) AS "drop",
+    report.amount(sum(r.amount) FILTER (WHERE r.kind = 'closer'), r.currency) AS closer
+FROM projection.slip_postings AS r
+GROUP BY r.property, r.table_id, r.gaming_day, r.shift, r.currency;
+COMMENT ON VIEW report.table_counts IS
+    'What the cage''s side says of each table, gaming day and shift: count win = closer + credits + drop - opener - fills. Confirmed slips only.';
+COMMENT ON COLUMN report.table_counts.property IS 'The property.';
+COMMENT ON COLUMN report.table_counts.table_id IS 'The table.';
+COMMENT ON COLUMN report.table_counts.gaming_day IS 'The day to which it is posted.';
+COMMENT ON COLUMN report.table_counts.shift IS 'The shift, where it was reported.';
+COMMENT ON COLUMN report.table_counts.currency IS 'Currency of every amount of the row.';
+COMMENT ON COLUMN report.table_counts.openers IS 'Number of openers; those posted back are taken off.';
+COMMENT ON COLUMN report.table_counts.closers IS 'Number of closers; those posted back are taken off.';
+COMMENT ON COLUMN report.table_counts.opener IS 'Sum of the openers; null where there is none. With several shifts each is counted, and so is each closer.';
+COMMENT ON COLUMN report.table_counts.fills IS 'Sum of the fills.';
+COMMENT ON COLUMN report.table_counts.credits IS 'Sum of the credits.';
+COMMENT ON COLUMN report.table_counts."drop" IS 'Sum of the drop; null where none was counted.';
+COMMENT ON COLUMN report.table_counts.closer IS 'Sum of the closers; null where there is none.';
 
 CREATE VIEW report.player_days AS
 SELECT
