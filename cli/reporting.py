@@ -177,7 +177,7 @@ def drawn(report: Report) -> output.Report:
         output.Column(
             column.key,
             column.title,
-            _KINDS.get(column.kind, "text" if column.kind != "percent" else "number"),
+            _KINDS.get(column.kind, "number" if column.kind in ("percent", "number", "probability") else "text"),
             drawn=column.drawn,
             below=column.below,
             if_any=column.if_any,
@@ -206,7 +206,7 @@ def _row(report: Report, values: Row) -> dict[str, Any]:
         value = found[column.key]
         if column.kind == "amount" and value is not None and currency is not None:
             found[column.key] = minor(value, currency)
-        elif column.kind in ("percent", "number", "exact", "date") and value is not None:
+        elif column.kind in ("percent", "number", "probability", "exact", "date") and value is not None:
             found[column.key] = plain(value)
     return found
 

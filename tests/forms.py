@@ -117,8 +117,8 @@ def _of_cells(line: Sequence[Any], keys: Sequence[str], kinds: Mapping[str, str]
             digits = CURRENCIES[str(currency)]
             found[key] = f"{Decimal(repr(value)):.{digits}f}"
             assert Decimal(found[key]) == Decimal(repr(value)), "no figure is rounded"
-        elif kind in ("percent", "number") and cell.data_type == "n":
-            found[key] = f"{Decimal(repr(value)):.2f}"
+        elif kind in ("percent", "number", "probability") and cell.data_type == "n":
+            found[key] = f"{Decimal(repr(value)):.{6 if kind == 'probability' else 2}f}"
         elif isinstance(value, datetime):
             found[key] = value.date().isoformat()
         elif isinstance(value, bool):

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from ledger import __version__
 from ledger.errors import Refusal
-from projections.reports import master, queries
+from projections.reports import fairness, master, queries
 from projections.reports.columns import (
     CHANCE,
     CURRENCY,
@@ -28,6 +28,7 @@ from projections.reports.columns import (
     numbers,
     text,
 )
+from projections.reports.fairness import Fairness
 from projections.reports.filters import PLACES, Filters, described
 from projections.reports.master import Master
 from projections.reports.model import Column, Report, Row, ratio
@@ -647,6 +648,25 @@ _add(
             text("cancel_note", "note of the cancellation", below=4),
         ),
         legend="open: signed by one person, and nothing has moved; the master game report has the confirmed ones only",
+        figures=False,
+    )
+)
+
+
+def _fairness(conn: Connection, definition: Definition, asked: Asked) -> Fairness:
+    return Fairness(conn, asked.filters, asked.theory)
+
+
+_add(
+    Definition(
+        "fairness",
+        "Fairness of outcomes",
+        "Tests of what each table showed against what a fair game would show, with regard to how many tests there are.",
+        Source("outcomes", (), places=IN_PLACE),
+        fairness.COLUMNS,
+        legend=fairness.LEGEND,
+        notes=fairness.NOTES,
+        found=_fairness,
         figures=False,
     )
 )

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from ledger.money import minor_digits
 
-Kind = Literal["text", "id", "count", "position", "amount", "exact", "percent", "number", "time", "date", "flag"]
+Kind = Literal["text", "id", "count", "position", "amount", "exact", "percent", "number", "probability", "time", "date", "flag"]
 """What a column's cells hold.
 
 text      words; null where there is nothing to say.
@@ -25,7 +25,7 @@ count     a whole number. position: a place in the log.
 amount    Decimal with the decimals of the row's currency.
 exact     a fraction as text, such as 1/37, or of money in minor units.
 percent   Decimal with two decimals; null where there is nothing to divide by.
-number    Decimal with two decimals that is no money.
+number    Decimal with two decimals that is no money. probability: Decimal with six, from 0 to 1.
 time      an instant, UTC. date: a day of the calendar. flag: true or false.
 """
 

@@ -34,6 +34,8 @@ Out = IO[bytes]
 BATCH = 10_000
 """Rows that are held at once."""
 _SCALE = max(CURRENCIES.values())
+_FINEST = 6
+"""Decimals of a probability."""
 
 
 def write(report: Report, form: str, out: Out) -> None:
@@ -243,7 +245,7 @@ class _Cells:
         self.bold = book.add_format({"bold": True})
         self._text = book.add_format({"num_format": "@"})
         self._date = book.add_format({"num_format": "yyyy-mm-dd"})
-        self._decimal = [book.add_format({"num_format": f"#,##0{'.' if n else ''}{'0' * n}"}) for n in range(_SCALE + 1)]
+        self._decimal = [book.add_format({"num_format": f"#,##0{'.' if n else ''}{'0' * n}"}) for n in range(_FINEST + 1)]
         self.long = False
 
     def write(self, sheet: Any, line: int, row: Row, columns: Sequence[Column], first: int = 0) -> None:
@@ -254,7 +256,7 @@ class _Cells:
                 if len(value.as_tuple().digits) <= DIGITS:
                     exponent = value.as_tuple().exponent
                     assert isinstance(exponent, int)
-                    sheet.write_number(line, at, float(value), self._decimal[min(max(-exponent, 0), _SCALE)])
+                    sheet.write_number(line, at, float(value), self._decimal[min(max(-exponent, 0), _FINEST)])
                 else:
                     self.long = True
                     sheet.write_string(line, at, plain(value), self._text)
@@ -310,6 +312,7 @@ def _arrow(pa: Any, kind: Kind) -> Any:
         "amount": pa.decimal128(38, _SCALE),
         "percent": pa.decimal128(38, 2),
         "number": pa.decimal128(38, 2),
+        "probability": pa.decimal128(38, _FINEST),
         "time": pa.timestamp("us", tz="UTC"),
         "date": pa.date32(),
         "flag": pa.bool_(),
@@ -339,7 +342,7 @@ def write_html(report: Report, out: Out) -> None:
         rows=report.rows(),
         closing=lambda: closing(report),
         named=named,
-        numeric={"amount", "count", "position", "percent", "number", "exact"},
+        numeric={"amount", "count", "position", "percent", "number", "probability", "exact"},
     )
     stream.enable_buffering(200)
     for part in stream:
