@@ -113,6 +113,16 @@ class Houses:
             return True
         raise Refusal("LGR-0503", "others keep changing the configuration", help="try again")
 
+    def configured(self, house: str) -> Property:
+        """The property with this id. Raises Refusal LGR-0612 where none is configured."""
+        found = self._properties.get(house)
+        if found is None:
+            known = ", ".join(sorted(self._properties)) or "none"
+            raise Refusal(
+                "LGR-0612", f"no property {house} is configured", field="data.property", value=house, help=f"properties: {known}"
+            )
+        return found
+
     def property_of(self, table: str) -> Property | None:
         """The property to which a table belongs, as last read."""
         house = self._houses.get(table)
@@ -196,10 +206,10 @@ class Houses:
         house = self._houses.get(table)
         return None if house is None else house.property.tolerance
 
-    def gaming_day(self, table: str, at: datetime) -> date | None:
-        """The gaming day to which the instant belongs at the table; None where no property has the table any more."""
-        house = self._houses.get(table)
-        return None if house is None else house.property.gaming_day(at)
+    def gaming_day(self, opened: RoundOpened, at: datetime) -> date:
+        """The gaming day to which the instant belongs by the clock of the property under which a round was opened."""
+        house = self.in_force(opened) or self.played_under(opened).property
+        return house.gaming_day(at)
 
     # Regulations.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ledger.api import bodies, codes, intake, metrics, problems
+from ledger.api import bodies, codes, intake, metrics, plain, problems
 from ledger.api.views import Answer, Balances, Health, Problem, Ready, TerminalView, Time
 from ledger.errors import CODES
 from ledger.reports import TYPES
@@ -22,6 +22,7 @@ _REF = "#/components/schemas/{name}"
 _SECONDS = {"type": "integer", "minimum": 1}
 _UUID = {"type": "string", "format": "uuid"}
 _ROUND = {**_UUID, "description": "The round's id, made by the terminal (UUID version 7 keeps the log compact)."}
+_PROPERTY = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$", "description": "The property's id."}
 _TABLE = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$", "description": "The table's id."}
 
 
@@ -117,7 +118,7 @@ def _event(topic: str, data: str) -> dict[str, Any]:
             "id": {**_UUID, "description": "The event's own id, made by the terminal when it happened and kept for every retry."},
             "source": {"type": "string", "pattern": "^/(terminals|people)/[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},
             "type": {"const": topic},
-            "subject": _TABLE if data in ("SignOn", "SignOff") else _ROUND,
+            "subject": _TABLE if topic in plain.OF_TABLES else _PROPERTY if topic in plain.OF_PROPERTIES else _ROUND,
             "time": {
                 "type": "string",
                 "format": "date-time",

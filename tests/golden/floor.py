@@ -36,7 +36,7 @@ HOUSE = Property(
     pits=(Pit("A", "wheels"), Pit("B", "dice and buttons")),
     people=(
         *(Person("D-7", ("dealer",)), Person("S-2", ("supervisor",)), Person("S-5", ("supervisor",))),
-        *(Person("A-1", ("admin",)), Person("U-1", ("auditor",))),
+        *(Person("A-1", ("admin",)), Person("U-1", ("auditor",)), Person("C-1", ("cage",))),
     ),
     clock_tolerance=60,
 )
