@@ -231,7 +231,8 @@ PAGES: dict[str, str] = {
         "The log itself is unchanged; the detail or the operator's log names the position."
     ),
     "LGR-0505": (
-        "More events wait to be written than are taken. Nothing of this request was stored. Send it again after Retry-After."
+        "More events wait to be written than are taken, or as many streams of the feed are open as there may be. Nothing of this "
+        "request was stored. Send it again after Retry-After."
     ),
     "LGR-0506": "The embedded server's programs do not run on this machine. Name a server of your own in LEDGER_DSN.",
     "LGR-0507": "The embedded server's own log, in the data directory, says why.",
