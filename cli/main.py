@@ -37,6 +37,8 @@ COMMANDS = {
     "replay": "cli.replay:replay",
     "rules": "cli.rules:rules",
     "correct": "cli.correct:correct",
+    "chips": "cli.chips:chips",
+    "day": "cli.day:day",
     "property": "cli.property:property_",
     "terminals": "cli.terminals:terminals",
     "keys": "cli.keys:keys",
