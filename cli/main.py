@@ -43,6 +43,8 @@ COMMANDS = {
     "terminals": "cli.terminals:terminals",
     "keys": "cli.keys:keys",
     "tokens": "cli.tokens:tokens",
+    "feed": "cli.feed:feed",
+    "webhooks": "cli.webhooks:webhooks",
     "db": "cli.db:db",
     "doctor": "cli.doctor:doctor",
     "explain-error": "cli.errors:explain_error",

@@ -373,6 +373,12 @@ PAGES: dict[str, str] = {
         "A key or a token is written to a file that this command makes, for its owner alone. One that is there may be the only "
         "copy of another secret, so it is never written over. Nothing was issued."
     ),
+    "LGR-0730": (
+        "A webhook is an address of the public network, reached by HTTPS. `--plain` allows HTTP, and `--private` an address of "
+        "this machine or of a private network; both are for where nobody else is on the way. The name is looked up anew for "
+        "every message, and a message to an address that is not allowed counts as one that was not taken."
+    ),
+    "LGR-0731": "`roundledger webhooks list` has the ids of all.",
     "LGR-0723": (
         "What a person decides (a bet declared void, chips that came too late, a hold and its release, a correction and its "
         "approval) counts by that person's token, which is stored nowhere. Had it to wait, it would be sent with the token of "

@@ -240,8 +240,8 @@ class Door:
         standing = None
         with contextlib.suppress(TimeoutError, psycopg.OperationalError, *UNFIT), anyio.fail_after(HEALTH_SECONDS):
             standing = await self._look(self._standing)
-        following = () if self._feed is None else self._feed.positions()
-        text = self._metrics.exposition(self.writer.waiting, standing, following)
+        following, webhooks = ((), {}) if self._feed is None else (self._feed.positions(), self._feed.webhooks())
+        text = self._metrics.exposition(self.writer.waiting, standing, following, webhooks)
         return Response(text, headers={"Cache-Control": "no-store", "Content-Type": metrics.MEDIA_TYPE})
 
     async def get_time(self, request: Request) -> Response:
