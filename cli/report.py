@@ -10,6 +10,7 @@ import click
 
 from cli.options import DAY, Form, examples, output_options
 from cli.output import Column, Report, Sheet, emit, header
+from cli.reporting import Reports
 from cli.session import database, houses, known_tables, position, reading
 
 COLUMNS = (
@@ -44,7 +45,7 @@ OUTCOMES = (
 )
 
 
-@click.group()
+@click.group(cls=Reports)
 def report() -> None:
     """The reports of the house."""
 
@@ -75,7 +76,7 @@ def tables_report(dsn: str, day: date | None = None, notes: Sequence[str] = ()) 
     """The table report of one gaming day, or of all; `notes` stand above those of the report itself."""
     import msgspec
 
-    from cli import assumed
+    from ledger import assumed
     from projections import queries
 
     with reading(dsn) as conn:

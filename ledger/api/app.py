@@ -93,6 +93,7 @@ def create_app(
             Route("/v1/rounds/{id}", door.get_round),
             Route("/v1/balances", door.get_balances),
             Route("/v1/reports/tables", door.get_tables),
+            Route("/v1/reports/{name}", door.get_report),
             Route("/v1/terminals/{id}", door.get_terminal),
             Route("/v1/time", door.get_time),
             Route("/healthz", door.get_health),

@@ -108,6 +108,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "getRound": (*_KNOWN, "LGR-0202", "LGR-0504"),
     "getBalances": (*_KNOWN, "LGR-0518"),
     "getTableReports": (*_KNOWN, "LGR-0518"),
+    "getReport": (*_KNOWN, "LGR-0104", "LGR-0105", "LGR-0518", "LGR-0120", "LGR-0121"),
     "getTerminal": (*_KNOWN, "LGR-0305"),
     "getTerminalTime": _KNOWN,
     "getTime": _KNOWN,

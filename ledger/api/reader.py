@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date
-from typing import Any, Self
+from typing import IO, Any, Self
 from uuid import UUID
 
 import psycopg
 from psycopg_pool import ConnectionPool
 
-from ledger import houses
+from ledger import assumed, houses, worth
 from ledger.api.access import Register
-from ledger.api.views import Balances, TerminalView, sequence
+from ledger.api.views import AskedReport, Balances, TerminalView, sequence
 from ledger.errors import Refusal
 from ledger.sequences import Numbers
 from ledger.sequences import received as told_of
@@ -21,6 +22,7 @@ from ledger.store import credentials, log, migrate, waits
 from ledger.store.sequences import standings
 from projections import queries
 from projections.queries import ProjectionPosition, TableReport
+from projections.reports import catalog, writers
 from projections.tables import LEDGER
 from projections.views import RoundView
 
@@ -106,6 +108,18 @@ class SqlReader:
     def tables(self, *, day: date | None) -> TableReport:
         with self._snapshot() as conn:
             return queries.table_report(conn, day)
+
+    def report(self, asked: AskedReport, out: IO[bytes]) -> None:
+        with self._snapshot() as conn:
+            filters = asked.filters
+            definition = catalog.definition(asked.name)
+            catalog.verify(definition, filters)
+            day = filters.first if filters.first == filters.last else None
+            notes = assumed.notes(conn, day=day) if definition.figures else []
+            wanted = catalog.Asked(filters, worth.of_log(conn), notes=notes)
+            if asked.thresholds is not None:
+                wanted = replace(wanted, thresholds=asked.thresholds)
+            writers.write(catalog.make(conn, asked.name, wanted), asked.form, out)
 
     @contextmanager
     def _snapshot(self) -> Iterator[psycopg.Connection[Any]]:

@@ -212,6 +212,7 @@ async def _made(dsn: str) -> dict[str, Any]:
                 "getRound": {"a settled round": await get(f"/v1/rounds/{ROUND}")},
                 "getBalances": {"all balances": await get("/v1/balances")},
                 "getTableReports": {"all days": await get("/v1/reports/tables")},
+                "getReport": {"gross gaming revenue": _report(await get("/v1/reports/ggr?month=2026-11"))},
                 "getTerminal": {"a terminal that has numbered its events": await get("/v1/terminals/T-R01")},
                 "getHealth": {"all is well": _still(await get("/healthz"))},
                 "getReadiness": {"ready": await get("/readyz")},
@@ -240,6 +241,11 @@ async def _made(dsn: str) -> dict[str, Any]:
                 },
                 "log": _logged(source),
             }
+
+
+def _report(report: Any) -> Any:
+    """With the moment of its making fixed."""
+    return {**report, "generated_at": "2026-11-29T12:00:00Z"}
 
 
 def _still(health: Any) -> Any:

@@ -288,13 +288,7 @@ def tables_page(dsn: str) -> str:
     with psycopg.connect(dsn) as conn:
         for schema, title in (("ledger", "Schema ledger: what is written"), ("projection", "Schema projection: what is read")):
             row = conn.execute("SELECT obj_description(%s::regnamespace, 'pg_namespace')", (schema,)).fetchone()
-            parts += [f"## {title}\n", f"{row[0] if row else ''}\n"]
-            for name, kind, comment in conn.execute(_TABLES, (schema,)).fetchall():
-                parts += [f"### {schema}.{name}\n", f"{'View. ' if kind == 'v' else ''}{comment}\n"]
-                lines = ["| column | type | meaning |", "|---|---|---|"]
-                for column, type_, null, said in conn.execute(_COLUMNS, (f"{schema}.{name}",)).fetchall():
-                    lines.append(f"| `{column}` | {type_}{', or null' if null and kind != 'v' else ''} | {said} |")
-                parts += ["\n".join(lines), ""]
+            parts += [f"## {title}\n", f"{row[0] if row else ''}\n", *_relations(conn, schema, "###")]
     return _page(parts)
 
 
@@ -315,6 +309,24 @@ An opener takes the chips out of the tray into play, a closer locks them away ag
 counted, the float has openers + fills − credits − drop − closers left: the count win, with its sign turned. The win of the rounds
 has its own accounts, made of bets and of nothing that was counted; `projection.table_days` lays the two beside each other.
 """
+
+
+def report_views_page(dsn: str) -> str:
+    """What a migrated database says of the views for reports and BI."""
+    with psycopg.connect(dsn) as conn:
+        return _page(["# Views for reports and BI\n", _HEAD, REPORT_VIEWS, *_relations(conn, "report", "##")])
+
+
+def _relations(conn: psycopg.Connection[Any], schema: str, heading: str) -> Iterator[str]:
+    """Each table and view of a schema, with its columns."""
+    for name, kind, comment in conn.execute(_TABLES, (schema,)).fetchall():
+        is_view = kind == "v" and schema != "report"
+        yield from (f"{heading} {schema}.{name}\n", f"{'View. ' if is_view else ''}{comment}\n")
+        lines = ["| column | type | meaning |", "|---|---|---|"]
+        for column, type_, null, said in conn.execute(_COLUMNS, (f"{schema}.{name}",)).fetchall():
+            lines.append(f"| `{column}` | {type_}{', or null' if null and kind != 'v' else ''} | {said} |")
+        yield from ("\n".join(lines), "")
+
 
 EVENTS = """\
 What the log holds, event by event. The payload is flat JSON; in SQL it is the column `body` of `ledger.log` (see
@@ -420,6 +432,32 @@ stopped
 ```
 """
 
+REPORT_VIEWS = """\
+The schema `report` is the contract for whoever reads with SQL: finance, the regulator, BI tools. A view keeps its columns, with
+their names, types and meaning, from one release to the next; new columns join at the end. Amounts are exact decimals of the row's
+currency (`100.00` of MOP; no minor units here), and are never to be added across currencies. Times are instants; gaming days are
+the house's book days. What a figure is and is not is told in the comment on its column, which is what stands below.
+
+`ledger_report` is a role that may read these views and nothing else of the database. It cannot log in itself: grant it to whoever
+shall read.
+
+```sql
+CREATE ROLE bi LOGIN PASSWORD '...';
+GRANT ledger_report TO bi;
+```
+
+`roundledger db init` makes the role where its own role may make roles. Where it may not, the operator makes it once:
+
+```sql
+CREATE ROLE ledger_report NOLOGIN;
+GRANT USAGE ON SCHEMA report TO ledger_report;
+GRANT SELECT ON ALL TABLES IN SCHEMA report TO ledger_report;
+```
+
+`report.state` says how far the figures go. The service folds the log all the time; without one,
+`roundledger report` does it first.
+"""
+
 _TABLES = """
 SELECT relname, relkind, obj_description(oid, 'pg_class') FROM pg_class
 WHERE relnamespace = %s::regnamespace AND relkind IN ('r', 'v') ORDER BY relname
@@ -449,6 +487,7 @@ def main() -> int:
         with EmbeddedPostgres(Path(directory)) as server:
             migrate.init(server.conninfo())
             (PAGES / "tables.md").write_text(tables_page(server.conninfo()), "utf-8")
+            (PAGES / "report-views.md").write_text(report_views_page(server.conninfo()), "utf-8")
             EXAMPLES.write_text(examples(server.conninfo()), "utf-8")
     (PAGES / "posted.md").write_text(posted_page(), "utf-8")  # which shows the examples
     return 0

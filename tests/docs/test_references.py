@@ -73,12 +73,16 @@ def test_the_page_of_tables_is_what_a_migrated_database_says(dsn: str) -> None:
     assert page("tables.md") == references.tables_page(dsn), AGAIN
 
 
+def test_the_page_of_report_views_is_what_a_migrated_database_says(dsn: str) -> None:
+    assert page("report-views.md") == references.report_views_page(dsn), AGAIN
+
+
 def test_every_table_and_column_is_commented(dsn: str) -> None:
     with psycopg.connect(dsn) as conn:
         silent = conn.execute(
             "SELECT c.oid::regclass::text, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid "
-            "WHERE c.relnamespace IN ('ledger'::regnamespace, 'projection'::regnamespace) AND c.relkind IN ('r', 'v') "
-            "AND a.attnum > 0 AND NOT a.attisdropped "
+            "WHERE c.relnamespace IN ('ledger'::regnamespace, 'projection'::regnamespace, 'report'::regnamespace) "
+            "AND c.relkind IN ('r', 'v') AND a.attnum > 0 AND NOT a.attisdropped "
             "AND (col_description(c.oid, a.attnum) IS NULL OR obj_description(c.oid, 'pg_class') IS NULL)"
         ).fetchall()
     assert silent == []
