@@ -173,7 +173,9 @@ CODES: dict[str, Code] = {
     "LGR-0722": Code("The terminal's key cannot be read", 500),
     "LGR-0723": Code("A person's act does not wait in an outbox", 422),
     "LGR-0724": Code("A secret is written to a new file only", 500),
-    "LGR-0730": Code("A package that this form needs is not installed", 500),
+    "LGR-0730": Code("Nothing can be sent to this webhook", 422),
+    "LGR-0731": Code("No such webhook", 404),
+    "LGR-0732": Code("A package that this form needs is not installed", 500),
     # 08: who may do what
     "LGR-0801": Code("This takes a person who has proved who it is", 401, retryable=True),
     "LGR-0802": Code("No valid token", 401),

@@ -265,14 +265,18 @@ class Houses:
 
 def in_force(conn: psycopg.Connection[Any]) -> list[Property]:
     """The properties in force as the log has them now, by id; for whoever asks without the application."""
-    found: dict[str, Property] = {}
-    rows = conn.execute(
-        "SELECT state FROM ledger.events WHERE originator_id = %s ORDER BY originator_version", (_PROPERTIES,)
-    ).fetchall()
-    for (state,) in rows:
-        config = property_.from_content(msgspec.json.decode(state, type=DocumentRecorded).content)
-        found[config.id] = config
+    found = {config.id: config for _, config in configurations(conn)}
     return [found[key] for key in sorted(found)]
+
+
+def configurations(conn: psycopg.Connection[Any]) -> list[tuple[int, Property]]:
+    """Every configuration that was ever logged, with its position, the oldest first."""
+    rows = conn.execute(
+        "SELECT notification_id, state FROM ledger.events WHERE originator_id = %s ORDER BY originator_version", (_PROPERTIES,)
+    ).fetchall()
+    return [
+        (position, property_.from_content(msgspec.json.decode(state, type=DocumentRecorded).content)) for position, state in rows
+    ]
 
 
 def _given_up(held: Property, config: Property) -> list[str]:

@@ -236,7 +236,8 @@ PAGES: dict[str, str] = {
         "The log itself is unchanged; the detail or the operator's log names the position."
     ),
     "LGR-0505": (
-        "More events wait to be written than are taken. Nothing of this request was stored. Send it again after Retry-After."
+        "More events wait to be written than are taken, or as many streams of the feed are open as there may be. Nothing of this "
+        "request was stored. Send it again after Retry-After."
     ),
     "LGR-0506": "The embedded server's programs do not run on this machine. Name a server of your own in LEDGER_DSN.",
     "LGR-0507": "The embedded server's own log, in the data directory, says why.",
@@ -338,7 +339,7 @@ PAGES: dict[str, str] = {
         "A certificate and its private key are two files in PEM form that belong together; the key is not encrypted. The detail "
         "says what is wrong with them."
     ),
-    "LGR-0730": (
+    "LGR-0732": (
         "Parquet, plots and tests of fairness need packages that are ten times as large as all the rest, so they are an extra: "
         "pip install roundledger[analysis]"
     ),
@@ -381,6 +382,12 @@ PAGES: dict[str, str] = {
         "A key or a token is written to a file that this command makes, for its owner alone. One that is there may be the only "
         "copy of another secret, so it is never written over. Nothing was issued."
     ),
+    "LGR-0730": (
+        "A webhook is an address of the public network, reached by HTTPS. `--plain` allows HTTP, and `--private` an address of "
+        "this machine or of a private network; both are for where nobody else is on the way. The name is looked up anew for "
+        "every message, and a message to an address that is not allowed counts as one that was not taken."
+    ),
+    "LGR-0731": "`roundledger webhooks list` has the ids of all.",
     "LGR-0723": (
         "What a person decides (a bet declared void, chips that came too late, a hold and its release, a correction and its "
         "approval) counts by that person's token, which is stored nowhere. Had it to wait, it would be sent with the token of "

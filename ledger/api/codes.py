@@ -104,6 +104,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "LGR-0505",
         *_KNOWN,
     ),
+    "getFeed": (*_KNOWN, "LGR-0504", "LGR-0505", "LGR-0522"),
     "getRound": (*_KNOWN, "LGR-0202", "LGR-0504"),
     "getBalances": (*_KNOWN, "LGR-0518"),
     "getTableReports": (*_KNOWN, "LGR-0518"),

@@ -39,7 +39,7 @@ _FINEST = 6
 
 
 def write(report: Report, form: str, out: Out) -> None:
-    """Writes the report in one of `FORMS`. Raises Refusal LGR-0121 for another, LGR-0730 without a package that it needs."""
+    """Writes the report in one of `FORMS`. Raises Refusal LGR-0121 for another, LGR-0732 without a package that it needs."""
     writer = FORMS.get(form)
     if writer is None:
         raise Refusal("LGR-0121", "there is no such form", field="format", value=form, help=f"forms: {', '.join(FORMS)}")
@@ -47,14 +47,14 @@ def write(report: Report, form: str, out: Out) -> None:
 
 
 def extra(package: str, what: str) -> Any:
-    """A package of the extra `analysis`. Raises Refusal LGR-0730 where it is not installed."""
+    """A package of the extra `analysis`. Raises Refusal LGR-0732 where it is not installed."""
     from importlib import import_module
 
     try:
         return import_module(package)
     except ImportError as error:
         raise Refusal(
-            "LGR-0730",
+            "LGR-0732",
             f"{what} needs the package {package.partition('.')[0]}",
             value=str(error),
             help="pip install roundledger[analysis]",

@@ -15,15 +15,17 @@ import httpx
 import msgspec
 import psycopg
 
-from ledger.api import asyncapi
 from ledger.api.access import Access
 from ledger.api.app import create_app
 from ledger.api.bodies import BATCH, ONE
+from ledger.api.feed import Feed
+from ledger.api.metrics import Metrics
 from ledger.api.reader import SqlReader
 from ledger.application import Rounds
+from ledger.feed.source import Source
 from ledger.property import Choice, Table
 from ledger.reports import TYPES
-from ledger.store import credentials, log
+from ledger.store import credentials
 from projections.runner import catch_up
 from tests.support import DEMO
 
@@ -165,10 +167,16 @@ def made(dsn: str) -> dict[str, Any]:
 
 
 async def _made(dsn: str) -> dict[str, Any]:
-    with closing(Rounds(dsn)) as rounds, SqlReader(dsn) as reader, psycopg.connect(dsn, autocommit=True) as conn:
+    with (
+        closing(Rounds(dsn)) as rounds,
+        SqlReader(dsn) as reader,
+        Source(dsn) as source,
+        psycopg.connect(dsn, autocommit=True) as conn,
+    ):
         rounds.apply_property(HOUSE)
         tokens = {who: credentials.issue_token(conn, who, lasts=timedelta(days=1))[1] for who in ("S-7", "S-8", "C-1")}
-        app = create_app(rounds, reader, now=lambda: NOW, access=Access(reader.register, required=False))
+        feed = Feed(source, Metrics())
+        app = create_app(rounds, reader, now=lambda: NOW, access=Access(reader.register, required=False), feed=feed)
         transport = httpx.ASGITransport(app)
         async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://door") as door:
 
@@ -209,6 +217,7 @@ async def _made(dsn: str) -> dict[str, Any]:
                 "getHealth": {"all is well": _still(await get("/healthz"))},
                 "getReadiness": {"ready": await get("/readyz")},
                 "getTime": {"now": await get("/time")},
+                "getFeed": {"a page": (await door.get(f"/v1/feed?subject={ROUND}&limit=2")).text},
                 "getTerminalTime": {"now": await get("/v1/time")},
             }
             unknown = await get("/v1/balances?account=win/R01")
@@ -230,7 +239,7 @@ async def _made(dsn: str) -> dict[str, Any]:
                     "getBalances": {"422": {"an unknown parameter": unknown}},
                     "getTerminal": {"404": {"no such terminal": await get("/v1/terminals/T-R09")}},
                 },
-                "log": _logged(conn),
+                "log": _logged(source),
             }
 
 
@@ -245,11 +254,11 @@ def _still(health: Any) -> Any:
     return health
 
 
-def _logged(conn: psycopg.Connection[Any]) -> dict[str, Any]:
-    """The first event of each kind in the log, in the envelope of a feed."""
+def _logged(source: Source) -> dict[str, Any]:
+    """The first event of each kind in the log, as the feed has it."""
     found: dict[str, Any] = {}
-    for recorded in log.read(conn, 0, 10_000):
-        name = type(recorded.body).__name__
+    for _, each in source.page(0, limit=10_000).items:
+        name = type(each.data).__name__
         if name != "DocumentRecorded" and name not in found:  # a document is as long as an order
-            found[name] = msgspec.to_builtins(asyncapi.envelope(recorded))
+            found[name] = msgspec.to_builtins(each)
     return found

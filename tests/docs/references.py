@@ -24,6 +24,7 @@ from ledger.pages import page
 from ledger.reports import TYPES, Data
 from ledger.store import migrate
 from ledger.store.embedded import EmbeddedPostgres
+from projections.movements import ACCOUNTS, SLIPS
 from tests.docs import door_examples
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -233,6 +234,20 @@ def _type(schema: dict[str, Any], with_currency: bool) -> str:
     return f"text such as {shown}, up to {schema['maxLength']} characters"
 
 
+def accounts_page() -> str:
+    """The chart of accounts, and what slips move."""
+    accounts = ["| account | has |\n|---|---|", *(f"| `{name}` | {words} |" for name, words in ACCOUNTS.items())]
+    slips = [
+        "| slip | from | to |\n|---|---|---|",
+        *(f"| {kind} | `{_named(debit)}` | `{_named(credit)}` |" for kind, (debit, credit) in SLIPS.items()),
+    ]
+    return _page(["# Accounts\n", _HEAD, CHART, "\n".join(accounts) + "\n", OF_SLIPS, "\n".join(slips) + "\n", COUNT_WIN])
+
+
+def _named(account: str) -> str:
+    return account.replace("{", "<").replace("}", ">")
+
+
 def rights_page() -> str:
     """Who may report and who may read what."""
     parts = ["# Who may do what\n", _HEAD, RIGHTS, "## What is reported\n"]
@@ -275,6 +290,25 @@ def tables_page(dsn: str) -> str:
             row = conn.execute("SELECT obj_description(%s::regnamespace, 'pg_namespace')", (schema,)).fetchone()
             parts += [f"## {title}\n", f"{row[0] if row else ''}\n", *_relations(conn, schema, "###")]
     return _page(parts)
+
+
+CHART = """\
+Every amount that moves is one row of `movements`: it leaves one account, its debit, and reaches another, its credit. So what an
+event moves sums to zero by construction, and so do all balances of a currency. A balance is credits less debits, in minor units.
+What a round moves is told [where the money goes](../explanation/money-flow.md).
+"""
+
+OF_SLIPS = """\
+## What a slip moves
+
+Once another person has signed it; its cancellation, once that is signed, moves the same the other way.
+"""
+
+COUNT_WIN = """\
+An opener takes the chips out of the tray into play, a closer locks them away again. So of a table that has closed, whose drop is
+counted, the float has openers + fills − credits − drop − closers left: the count win, with its sign turned. The win of the rounds
+has its own accounts, made of bets and of nothing that was counted; `projection.table_days` lays the two beside each other.
+"""
 
 
 def report_views_page(dsn: str) -> str:
@@ -446,6 +480,7 @@ def _page(parts: list[str]) -> str:
 def main() -> int:
     (PAGES / "events.md").write_text(events_page(), "utf-8")
     (PAGES / "rights.md").write_text(rights_page(), "utf-8")
+    (PAGES / "accounts.md").write_text(accounts_page(), "utf-8")
     (PAGES / "refusals.md").write_text(refusals_page(), "utf-8")
     with tempfile.TemporaryDirectory() as directory:
         Path(directory).chmod(0o711)  # as root the server is another user

@@ -13,7 +13,10 @@ from ledger import reports, rights
 from ledger.api import codes
 from ledger.errors import CODES
 from ledger.pages import PAGES
+from projections.fold import keep_books
+from projections.movements import ACCOUNTS
 from tests.docs import references
+from tests.unit.projections.lives import EVERYTHING, life
 
 AGAIN = f"make it anew: {references.MADE_BY}"
 
@@ -45,6 +48,16 @@ def test_every_report_has_its_rights_its_refusals_and_an_example_that_was_posted
 
 def test_the_page_of_refusals_is_what_the_code_says() -> None:
     assert page("refusals.md") == references.refusals_page(), AGAIN
+
+
+def test_the_page_of_accounts_is_what_the_code_says() -> None:
+    assert page("accounts.md") == references.accounts_page(), AGAIN
+
+
+def test_every_account_that_money_reaches_is_in_the_chart() -> None:
+    kinds = {name.split("/")[0] for name in ACCOUNTS}
+    moved = keep_books(life(EVERYTHING)).movements
+    assert {account.split("/")[0] for each in moved for account in (each.debit, each.credit)} == kinds
 
 
 def test_the_page_of_rights_is_what_the_code_says() -> None:

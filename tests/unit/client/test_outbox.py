@@ -119,7 +119,11 @@ def test_a_file_of_before_failures_were_kept_is_furnished_with_them(path: Path) 
 
 
 def all_of(outbox: Outbox) -> list[Queued]:
-    return outbox.waiting(limit=10_000, most=1 << 30)
+    """What waits, of all epochs."""
+    found: list[Queued] = []
+    while more := outbox.waiting(after=found[-1].n if found else 0, limit=10_000, most=1 << 30):
+        found += more
+    return found
 
 
 def item(queued: Queued, status: str = "accepted", *, retryable: bool = False) -> tuple[Queued, Item]:

@@ -147,6 +147,7 @@ class Lane:
     def _slips(self) -> None:
         """All that becomes of slips, in a house of the table's own, and a day of that house that is closed before."""
         house, rng = f"house-{self.table}", random.Random(self.table)
+        self.rng, kept = rng, self.rng  # so that a seed has the rounds that it has without slips
         said = {"table": self.table, "property": house, "gaming_day": DAY}
         self._say(
             days_stream(house),
@@ -205,6 +206,7 @@ class Lane:
                 self._say(stream, SlipCancelled, by="C-2", **about, confirmed=fate != "never", reason="wrong_total")
             if fate == "back":
                 self._say(stream, SlipConfirmed, by="C-1", **signed, cancellation=True)
+        self.rng = kept
 
     def _open(self, id_: UUID | None = None) -> Round:
         round_ = Round(id_ or uuid(self.rng))

@@ -225,7 +225,7 @@ def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("importlib.import_module", lambda name: without(name))
     with pytest.raises(Refusal) as refused:
         written(report(LARGE), "parquet")
-    assert refused.value.code == "LGR-0730"
+    assert refused.value.code == "LGR-0732"
     assert refused.value.help is not None
     assert "roundledger[analysis]" in refused.value.help
 
