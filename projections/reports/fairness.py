@@ -42,11 +42,10 @@ COLUMNS = (
 )
 LEGEND = (
     "p: how often a fair game strays at least as far; p by Holm: the same with regard to how many tests there are; effect: "
-    "Cramér's V, from 0 (as expected) to 1, which does not grow with the trials; furthest off: the value with the largest deviation"
+    "Cramér's V, from 0 (as expected) to 1, which does not grow with the trials; furthest off: the value that deviates most"
 )
 NOTES = (
-    "outcomes count as last corrected; an odd result is a reason to look at wheel, dice and recording, and proves nothing by "
-    "itself",
+    "outcomes count as last corrected; an odd result is a reason to look at wheel, dice and recording, and alone proves nothing",
 )
 _OUTCOMES = (*PLACE, Column("outcome", "outcome", "text"), Column("times", "times", "count", sums=True))
 
