@@ -44,6 +44,7 @@ COMMANDS = {
     "keys": "cli.keys:keys",
     "tokens": "cli.tokens:tokens",
     "feed": "cli.feed:feed",
+    "publish": "cli.publish:publish",
     "webhooks": "cli.webhooks:webhooks",
     "db": "cli.db:db",
     "doctor": "cli.doctor:doctor",

@@ -388,6 +388,10 @@ PAGES: dict[str, str] = {
         "every message, and a message to an address that is not allowed counts as one that was not taken."
     ),
     "LGR-0731": "`roundledger webhooks list` has the ids of all.",
+    "LGR-0733": (
+        "`roundledger publish` needs a broker with JetStream that it reaches, the extra `nats` of this program, and that no "
+        "other process publishes to the same stream. The detail says which of these it is."
+    ),
     "LGR-0723": (
         "What a person decides (a bet declared void, chips that came too late, a hold and its release, a correction and its "
         "approval) counts by that person's token, which is stored nowhere. Had it to wait, it would be sent with the token of "
