@@ -70,8 +70,8 @@ PIECES = _Pieces()
 def chips() -> None:
     """Counts, fills, credits and drops of tables.
 
-    Each slip takes two persons: one writes a slip, another signs it, and only then does it count. A wrong slip is cancelled: by one person as long as nobody
-    has signed it, by two afterwards. Who you are says your token, in LEDGER_TOKEN or a file.
+    Each slip takes two persons: one writes it, another signs it, and only then does it count. A wrong slip is cancelled: by one
+    person as long as nobody has signed it, by two afterwards. Who you are says your token, in LEDGER_TOKEN or a file.
     """
 
 
