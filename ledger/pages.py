@@ -209,7 +209,8 @@ PAGES: dict[str, str] = {
     "The detail says what it refused. A server that stands by for another is read-only.",
     "LGR-0516": "The connection settings are not shown, for there may be a password in them.",
     "LGR-0517": "The role may connect but not do this. The owner of the database can grant the right.",
-    "LGR-0518": "The read side had not reached the position asked for by `at_least` within two seconds. Ask again.",
+    "LGR-0518": "The read side had not reached the position asked for by `at_least` or `at` within two seconds. Ask again. "
+    "A command does not wait: the log ends before that position, or a projection stands still.",
     "LGR-0521": "One process at a time writes a table. It gives the table back two seconds after the table's last event, or when "
     "it ends, however it ends. Post to the process that the answer names, or send the same events again in a moment.",
     "LGR-0522": "A cursor names the event that was read last. The log holds another event at that position, or none: it was "

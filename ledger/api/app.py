@@ -89,6 +89,7 @@ def create_app(
             Route("/v1/events", door.post_events, methods=["POST"]),
             Route("/v1/rounds/{id}", door.get_round),
             Route("/v1/balances", door.get_balances),
+            Route("/v1/balances/trial", door.get_trial),
             Route("/v1/reports/tables", door.get_tables),
             Route("/v1/terminals/{id}", door.get_terminal),
             Route("/v1/time", door.get_time),

@@ -89,6 +89,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     ),
     "getRound": (*_KNOWN, "LGR-0202", "LGR-0504"),
     "getBalances": (*_KNOWN, "LGR-0518"),
+    "getTrialBalance": (*_KNOWN, "LGR-0518"),
     "getTableReports": (*_KNOWN, "LGR-0518"),
     "getTerminal": (*_KNOWN, "LGR-0305"),
     "getTerminalTime": _KNOWN,

@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 from ledger.api import bodies, codes, intake, metrics, problems
-from ledger.api.views import Answer, Balances, Health, Problem, Ready, TerminalView, Time
+from ledger.api.views import Answer, Balances, Health, Problem, Ready, TerminalView, Time, Trial
 from ledger.errors import CODES
 from ledger.reports import TYPES
 from projections.queries import TableReport
 from projections.views import RoundView
 
-_ANSWERS = (Answer, Balances, Health, Problem, Ready, RoundView, TableReport, TerminalView, Time)
+_ANSWERS = (Answer, Balances, Health, Problem, Ready, RoundView, TableReport, TerminalView, Time, Trial)
 _REF = "#/components/schemas/{name}"
 _SECONDS = {"type": "integer", "minimum": 1}
 _UUID = {"type": "string", "format": "uuid"}
@@ -150,6 +150,12 @@ def _paths() -> dict[str, Any]:
     at_least = _query(
         "at_least", "Wait up to two seconds until the read side has reached this position.", {"pattern": "^[0-9]{1,18}$"}
     )
+    at = _query(
+        "at",
+        "As of a position in digits, or as of a time with its offset (RFC 3339): all events up to the last one that had been "
+        "received by then. The answer says which position that is. A time of the last seconds may still gain events.",
+        {"examples": ["1234", "2026-11-29T22:30:00+08:00"]},
+    )
     round_id = {"name": "id", "in": "path", "required": True, "schema": _UUID}
     return {
         "/v1/events": {
@@ -180,8 +186,12 @@ def _paths() -> dict[str, Any]:
                 _query("currency", "ISO 4217 code.", {}),
                 _query("after", "Continue behind this balance: the `after` of the page before.", {}),
                 _query("limit", "Balances in the answer.", {"pattern": "^[0-9]{1,4}$", "default": "1000"}),
+                at,
                 at_least,
             ],
+        ),
+        "/v1/balances/trial": _get(
+            "getTrialBalance", "The trial balance: all accounts by kind, summing to zero", "Trial", [at, at_least]
         ),
         "/v1/reports/tables": _get(
             "getTableReports",

@@ -151,7 +151,8 @@ async def _made(dsn: str) -> dict[str, Any]:
             catch_up(conn)
             reads = {
                 "getRound": {"a settled round": await get(f"/v1/rounds/{ROUND}")},
-                "getBalances": {"all balances": await get("/v1/balances")},
+                "getBalances": {"all balances": await get("/v1/balances"), "as of a position": await get("/v1/balances?at=3")},
+                "getTrialBalance": {"now": await get("/v1/balances/trial")},
                 "getTableReports": {"all days": await get("/v1/reports/tables")},
                 "getTerminal": {"a terminal that has numbered its events": await get("/v1/terminals/T-R01")},
                 "getHealth": {"all is well": _still(await get("/healthz"))},
