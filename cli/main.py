@@ -35,6 +35,7 @@ COMMANDS = {
     "balances": "cli.balances:balances",
     "report": "cli.report:report",
     "replay": "cli.replay:replay",
+    "projections": "cli.projections:projections",
     "rules": "cli.rules:rules",
     "correct": "cli.correct:correct",
     "property": "cli.property:property_",

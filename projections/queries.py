@@ -17,6 +17,7 @@ from uuid import UUID
 
 import msgspec
 import psycopg
+from psycopg import sql
 
 from ledger.store import log
 from projections.tally import Line
@@ -303,11 +304,12 @@ def round_view(conn: Connection, round_id: UUID) -> RoundView | None:
     return view(log.stream(conn, round_id))
 
 
-def positions(conn: Connection) -> list[ProjectionPosition]:
+def positions(conn: Connection, schema: str = "projection") -> list[ProjectionPosition]:
     """Where each projection stands, by name. What it lags behind is `ledger.store.log.head` less its position."""
     rows = conn.execute(
-        "SELECT name, position, updated_at, stopped_at, stopped_by, stop_reason FROM projection.positions "
-        'ORDER BY name COLLATE "C"',
+        sql.SQL(
+            'SELECT name, position, updated_at, stopped_at, stopped_by, stop_reason FROM {}.positions ORDER BY name COLLATE "C"'
+        ).format(sql.Identifier(schema)),
         binary=True,
     )
     return [
