@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
@@ -52,7 +53,7 @@ def correct() -> None:
     """Put right what was recorded wrongly; it takes two persons.
 
     One proposes a correction, another approves it, and with the last approval needed it is made. Nothing is edited: the
-    round keeps both stories, and only differences move. Who you are says your token, in ROUNDLEDGER_TOKEN or a file.
+    round keeps both stories, and only differences move. Who you are says your token, in LEDGER_TOKEN or a file.
     """
 
 
@@ -104,30 +105,73 @@ def propose(round_id: str, kind: str, speaking: Speaking, form: Form, **fields: 
 
 @correct.command(
     epilog=examples(
+        "roundledger correct show 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11",
+        "roundledger correct show 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11 --json | jq .players",
+    )
+)
+@click.argument("round_id", metavar="ROUND")
+@click.argument("correction", type=click.UUID)
+@output_options
+def show(round_id: str, correction: UUID, form: Form) -> None:
+    """Show what a correction that waits would change.
+
+    Which bets, from what to what; what each player gets more or less; who asked for it, when and why; whether the stake is beyond
+    the table's limits; and what else waits on the round. It is reckoned on the round as it is now.
+    """
+    from contextlib import closing
+
+    from cli.correction import preview
+    from cli.ids import find_round
+    from ledger.application import Rounds
+
+    with database() as dsn, reading(dsn) as conn, closing(Rounds(dsn)) as rounds:
+        report = preview(rounds, find_round(conn, round_id), correction)
+    emit(report, form)
+
+
+@correct.command(
+    epilog=examples(
         "roundledger correct approve 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11",
-        "roundledger correct approve 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11 --json",
+        "roundledger correct approve 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11 --yes --json",
     )
 )
 @click.argument("round_id", metavar="ROUND")
 @click.argument("correction")
+@click.option("--yes", is_flag=True, help="Do not ask: you have seen what it changes (`correct show`).")
 @person_options
 @output_options
-def approve(round_id: str, correction: str, speaking: Speaking, form: Form) -> None:
+def approve(round_id: str, correction: str, yes: bool, speaking: Speaking, form: Form) -> None:
     """Approve a correction that another person proposed.
 
-    With the last approval needed it is made, on the round as it is then.
+    What it would change is shown first, and you are asked. With the last approval needed it is made, on the round as it is then.
+    A service (--url) does not show it: look with `correct show` beside the database, then approve with --yes.
     """
     from ledger.events import CorrectionApproved
     from ledger.reports import type_of
 
     with speaking() as speaker:
         round_ = speaker.round_of(round_id)
-        correction = str(_named(speaker, round_, "correction", correction))
+        found = _named(speaker, round_, "correction", correction)
+        _see(speaker, round_, found, form, asked=not yes)
+        correction = str(found)
         positions = speaker.say(type_of(CorrectionApproved), round_, {"correction": correction}, uuid4())
     made = len(positions) > 1
     record = {"correction": correction, "round": str(round_), "made": made, "positions": positions}
     if not emit_record(record, form):
         say(f"approved and made: {correction}" if made else f"approved; it takes one more person: {correction}")
+
+
+def _see(speaker: Speaker, round_: UUID, correction: UUID, form: Form, *, asked: bool) -> None:
+    """Shows people what would change, and goes on where they say yes. Raises click.UsageError where nobody can say it."""
+    report = speaker.preview(round_, correction) if form == "table" else None
+    if report is not None:
+        emit(report, form)
+    if not asked:
+        return
+    if report is None or not sys.stdin.isatty():
+        look = f"look with `roundledger correct show {round_} {correction}`, then say --yes"
+        raise click.UsageError(f"nobody can be shown here what it changes, and asked: {look}", click.get_current_context())
+    click.confirm("Approve it?", abort=True, err=True)
 
 
 @correct.command(epilog=examples("roundledger correct decline 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11 --note 'not so'"))

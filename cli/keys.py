@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.credentials import connected, lasts, overlap, show_once
+from cli.credentials import connected, hand_over, into_file, lasts, overlap, verify_free
 from cli.options import Form, examples, output_options
 from cli.output import Column, Report, Sheet, emit, emit_record, header, say, timestamp
 
@@ -43,13 +44,19 @@ def keys() -> None:
 @keys.command(
     epilog=examples(
         "roundledger keys issue T-R01",
-        "roundledger keys issue T-R01 --json > T-R01.key        what the terminal reads",
+        "roundledger keys issue T-R01 --out T-R01.key        what the terminal reads",
         "roundledger keys issue T-R01 --public-key JrQLj5P/89iXES9+vFgrIy29clF9CC/oPPsw3c5D0bs=",
         "roundledger keys issue T-R01 --algorithm hmac-sha256 --days 30",
     )
 )
 @click.argument("terminal")
-@click.option("--algorithm", type=_algorithm, default="ed25519", show_default=True, help="ed25519 leaves no secret here.")
+@click.option(
+    "--algorithm",
+    type=_algorithm,
+    default="ed25519",
+    show_default=True,
+    help="Of ed25519 the ledger keeps the public half alone; of hmac-sha256 the secret itself, which it needs.",
+)
 @click.option("--public-key", help="The 32 bytes in base64 of an ed25519 key that the terminal has made itself.")
 @click.option(
     "--not-before",
@@ -58,27 +65,37 @@ def keys() -> None:
     help="From when on it is taken; now without it.",
 )
 @lasts(365)
+@into_file
 @output_options
 def issue(
-    terminal: str, algorithm: Algorithm, public_key: str | None, not_before: datetime | None, days: int, form: Form
+    terminal: str,
+    algorithm: Algorithm,
+    public_key: str | None,
+    not_before: datetime | None,
+    days: int,
+    out: Path | None,
+    form: Form,
 ) -> None:
     """Issue a key to a TERMINAL; its secret is shown once.
 
-    The terminal is one of the property in force. With --public-key there is no secret to show: the terminal has it.
+    The terminal is one of the property in force. With --public-key there is no secret to show: the terminal has it. What --out
+    writes is what a terminal reads. Do not redirect the output into the file of a key that is in use: the shell empties that
+    file before this command has run.
     """
+    verify_free(out)
     if public_key is not None and algorithm != "ed25519":
         raise click.UsageError("--public-key is of ed25519", click.get_current_context())
     begins = None if not_before is None else not_before.replace(tzinfo=UTC)
     with connected() as conn:
         _known(conn, terminal)
         made = _issued(conn, terminal, algorithm, public_key, timedelta(days=days), begins)
-    show_once(made, form)
+        hand_over(made, form, out)
 
 
 @keys.command(
     epilog=examples(
         "roundledger keys rotate T-R01                  the old key holds for 24 hours more",
-        "roundledger keys rotate T-R01 --overlap 1 --json > T-R01.key",
+        "roundledger keys rotate T-R01 --overlap 1 --out T-R01-2.key",
     )
 )
 @click.argument("terminal")
@@ -86,12 +103,23 @@ def issue(
 @click.option("--public-key", help="As for `keys issue`.")
 @lasts(365)
 @overlap(24)
+@into_file
 @output_options
-def rotate(terminal: str, algorithm: Algorithm | None, public_key: str | None, days: int, overlap: int, form: Form) -> None:
+def rotate(
+    terminal: str,
+    algorithm: Algorithm | None,
+    public_key: str | None,
+    days: int,
+    overlap: int,
+    out: Path | None,
+    form: Form,
+) -> None:
     """Issue a second key to a TERMINAL; the first one ends soon.
 
-    Until then both are taken: give the terminal the new key, see that it signs with it, and nothing is lost.
+    Until then both are taken: give the terminal the new key, see that it signs with it, and nothing is lost. Write the new key to
+    a new file (--out): it is not to take the place of the first before the terminal has it.
     """
+    verify_free(out)
     from ledger.errors import Refusal
     from ledger.store import credentials
 
@@ -109,7 +137,7 @@ def rotate(terminal: str, algorithm: Algorithm | None, public_key: str | None, d
             )
         made = _issued(conn, terminal, algorithm or live[-1].algorithm, public_key, timedelta(days=days), None)
         ends = [credentials.end_key(conn, old.id, at=now + timedelta(hours=overlap)) for old in live]
-    show_once(made, form)
+        hand_over(made, form, out)
     for old in ends:
         say(f"key {old.id} is taken until {timestamp(old.expires)}")
 

@@ -203,7 +203,16 @@ def emit(report: Report, form: Form) -> None:
 
 def emit_json(document: Any) -> None:
     """Prints one JSON document that is no report."""
-    _write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    _write(_document(document))
+
+
+def _document(document: Any) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def as_one(record: Mapping[str, Any]) -> str:
+    """A record as the JSON document that `emit_record` prints."""
+    return _document({key: machine(value) for key, value in record.items()})
 
 
 def emit_csv(columns: Sequence[Column], rows: Iterable[Row]) -> None:
@@ -214,7 +223,7 @@ def emit_csv(columns: Sequence[Column], rows: Iterable[Row]) -> None:
 def emit_record(record: Mapping[str, Any], form: Form) -> bool:
     """Prints what a program is told in one JSON object or one CSV record; False, and nothing is printed, for people."""
     if form == "json":
-        emit_json({key: machine(value) for key, value in record.items()})
+        _write(as_one(record))
     elif form == "csv":
         emit_csv([Column(key, key, "number" if isinstance(value, int) else "text") for key, value in record.items()], [record])
     return form != "table"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import httpx
     import psycopg
 
+    from cli.output import Report
     from ledger.application import Rounds
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -48,8 +49,14 @@ class Speaker(Protocol):
     def currency(self, round_: UUID) -> str:
         """The currency of a round, for amounts as people write them."""
 
+    def preview(self, round_: UUID, correction: UUID) -> Report | None:
+        """What a correction would change; None where that cannot be seen from here."""
+
     def say(self, type_: str, round_: UUID, data: Mapping[str, Any], id_: UUID) -> list[str]:
         """Reports an event of this type; the positions of what it brought about. Raises the Refusal otherwise."""
+
+
+token_file_option = click.option("--token-file", type=FILE, help="File with your token, in place of LEDGER_TOKEN.")
 
 
 def person_options(command: Command) -> Command:
@@ -62,14 +69,14 @@ def person_options(command: Command) -> Command:
     for option in (
         click.option(
             "--person",
-            envvar="ROUNDLEDGER_PERSON",
+            envvar="LEDGER_PERSON",
             show_envvar=True,
             help="Your reference, which the service compares with your token; without a service the token alone says it.",
         ),
-        click.option("--token-file", type=FILE, help="File with your token, in place of ROUNDLEDGER_TOKEN."),
+        token_file_option,
         click.option(
             "--url",
-            envvar="ROUNDLEDGER_URL",
+            envvar="LEDGER_URL",
             show_envvar=True,
             help="The running service. Without it the command writes to the database itself.",
         ),
@@ -78,16 +85,22 @@ def person_options(command: Command) -> Command:
     return cast(Command, with_speaker)  # the wrapper takes what the command does
 
 
-@contextmanager
-def speaking(url: str | None, token_file: Path | None, person: str | None) -> Iterator[Speaker]:
-    """The person whose token it is. Raises Refusal (08) where there is none, or where it is not theirs."""
-    token = (token_file.read_text("utf-8") if token_file else os.environ.get("ROUNDLEDGER_TOKEN", "")).strip()
+def token_of(file: Path | None) -> str:
+    """The token in a file, or else in LEDGER_TOKEN. Raises Refusal LGR-0801 where there is none."""
+    token = (file.read_text("utf-8") if file else os.environ.get("LEDGER_TOKEN", "")).strip()
     if not token:
         raise Refusal(
             "LGR-0801",
             "no token says who you are",
-            help="put your token into ROUNDLEDGER_TOKEN, or name its file with --token-file",
+            help="put your token into LEDGER_TOKEN, or name its file with --token-file",
         )
+    return token
+
+
+@contextmanager
+def speaking(url: str | None, token_file: Path | None, person: str | None) -> Iterator[Speaker]:
+    """The person whose token it is. Raises Refusal (08) where there is none, or where it is not theirs."""
+    token = token_of(token_file)
     if url is not None:
         import httpx
 
@@ -139,6 +152,9 @@ class _OverHttp:
 
     def currency(self, round_: UUID) -> str:
         return str(self._asked("GET", f"/v1/rounds/{round_}")["currency"])
+
+    def preview(self, round_: UUID, correction: UUID) -> Report | None:
+        return None
 
     def say(self, type_: str, round_: UUID, data: Mapping[str, Any], id_: UUID) -> list[str]:
         event = _event(self._person, type_, round_, data, id_)
@@ -197,6 +213,11 @@ class _Straight:
 
     def currency(self, round_: UUID) -> str:
         return self._rounds.round(round_).terms.currency
+
+    def preview(self, round_: UUID, correction: UUID) -> Report | None:
+        from cli.correction import preview
+
+        return preview(self._rounds, round_, correction)
 
     def say(self, type_: str, round_: UUID, data: Mapping[str, Any], id_: UUID) -> list[str]:
         from ledger.api import bodies, intake

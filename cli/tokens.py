@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.credentials import connected, lasts, overlap, show_once
+from cli.credentials import connected, hand_over, into_file, lasts, overlap, verify_free
 from cli.options import Form, examples, output_options
 from cli.output import Column, Report, Sheet, emit, emit_record, header, say, timestamp
 
@@ -37,18 +38,20 @@ def tokens() -> None:
     """
 
 
-@tokens.command(epilog=examples("roundledger tokens issue S-7", "roundledger tokens issue S-7 --days 1 --json"))
+@tokens.command(epilog=examples("roundledger tokens issue S-7 --out ~/token", "roundledger tokens issue S-7 --days 1 --json"))
 @click.argument("person")
 @lasts(90)
+@into_file
 @output_options
-def issue(person: str, days: int, form: Form) -> None:
+def issue(person: str, days: int, out: Path | None, form: Form) -> None:
     """Issue a token to a PERSON; it is shown once.
 
-    The person is one of the property in force.
+    The person is one of the property in force. The file that --out writes holds the token alone, as --token-file reads it.
     """
+    verify_free(out)
     with connected() as conn:
         made = _issued(conn, person, timedelta(days=days))
-    show_once(made, form)
+        hand_over(made, form, out)
 
 
 @tokens.command(
@@ -60,18 +63,20 @@ def issue(person: str, days: int, form: Form) -> None:
 @click.argument("token")
 @lasts(90)
 @overlap(1)
+@into_file
 @output_options
-def rotate(token: str, days: int, overlap: int, form: Form) -> None:
+def rotate(token: str, days: int, overlap: int, out: Path | None, form: Form) -> None:
     """Issue another token to whose TOKEN it is; the old one ends soon.
 
     A token is spoken of by its id, not by its text.
     """
     from ledger.store import credentials
 
+    verify_free(out)
     with connected() as conn:
         old = credentials.end_token(conn, token, at=datetime.now(UTC) + timedelta(hours=overlap))
         made = _issued(conn, old.person, timedelta(days=days))
-    show_once(made, form)
+        hand_over(made, form, out)
     say(f"token {old.id} is taken until {timestamp(old.expires)}")
 
 

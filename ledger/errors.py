@@ -21,6 +21,9 @@ class Code(NamedTuple):
     """The HTTP status with which the door answers it."""
     retryable: bool = False
     """Whether the very same input may succeed later."""
+    early: bool = False
+    """Whether it may only because something that comes before it may still be under way. A report with a number, before which its
+    terminal's numbers show nothing missing, was not overtaken: then it is refused for good (`ledger.sequences`)."""
 
 
 CODES: dict[str, Code] = {
@@ -40,29 +43,29 @@ CODES: dict[str, Code] = {
     "LGR-0113": Code("The body did not arrive in time", 408, retryable=True),
     # 02: the life of a round
     "LGR-0201": Code("The table's last round is not settled", 409, retryable=True),
-    "LGR-0202": Code("No such round", 404, retryable=True),
+    "LGR-0202": Code("No such round", 404, retryable=True, early=True),
     "LGR-0203": Code("The round exists already", 409),
     "LGR-0204": Code("Betting is closed", 409),
-    "LGR-0205": Code("Betting is not closed yet", 409, retryable=True),
+    "LGR-0205": Code("Betting is not closed yet", 409, retryable=True, early=True),
     "LGR-0206": Code("The outcome is already recorded", 409),
     "LGR-0207": Code("The round belongs to another table", 409),
     "LGR-0208": Code("The bet's currency is not the round's", 422),
     "LGR-0209": Code("The bet exists already", 409),
     "LGR-0210": Code("The bet was placed late", 409),
     "LGR-0211": Code("The dice were thrown since the bet was placed", 409, retryable=True),
-    "LGR-0212": Code("No such bet in the round", 404, retryable=True),
+    "LGR-0212": Code("No such bet in the round", 404, retryable=True, early=True),
     "LGR-0213": Code("The bet is not open any more", 409),
     "LGR-0214": Code("The bet may not be taken back or reduced", 409),
     "LGR-0215": Code("Held for review", 409, retryable=True),
-    "LGR-0216": Code("The next round is not named as it must be", 409, retryable=True),
+    "LGR-0216": Code("The next round is not named as it must be", 409, retryable=True, early=True),
     "LGR-0217": Code("Not a report for this game", 422),
-    "LGR-0218": Code("The throw is not recorded yet", 409, retryable=True),
+    "LGR-0218": Code("The throw is not recorded yet", 409, retryable=True, early=True),
     "LGR-0219": Code("No such void clause", 422),
-    "LGR-0220": Code("No outcome is recorded yet", 409, retryable=True),
-    "LGR-0221": Code("Betting is open", 409, retryable=True),
+    "LGR-0220": Code("No outcome is recorded yet", 409, retryable=True, early=True),
+    "LGR-0221": Code("Betting is open", 409, retryable=True, early=True),
     "LGR-0222": Code("Nothing would change", 422),
     "LGR-0223": Code("The round ended without an outcome", 409),
-    "LGR-0224": Code("No such hold", 404, retryable=True),
+    "LGR-0224": Code("No such hold", 404, retryable=True, early=True),
     "LGR-0225": Code("The hold was released already", 409),
     "LGR-0226": Code("No such approved correction", 409, retryable=True),
     "LGR-0227": Code("Nobody of this reference works so at the table", 409),
@@ -75,7 +78,7 @@ CODES: dict[str, Code] = {
     "LGR-0245": Code("The stakes stay where they are by law", 409),
     "LGR-0246": Code("The regulation itself says what becomes of the stakes", 422),
     "LGR-0247": Code("No article was breached", 422),
-    "LGR-0248": Code("No such correction in this round", 404, retryable=True),
+    "LGR-0248": Code("No such correction in this round", 404, retryable=True, early=True),
     "LGR-0249": Code("Another person has to decide this", 409),
     "LGR-0250": Code("What the correction was proposed on has changed", 409),
     "LGR-0251": Code("Not an amount that is paid ex gratia", 422),
@@ -156,6 +159,8 @@ CODES: dict[str, Code] = {
     "LGR-0720": Code("The terminal's outbox cannot be used", 500),
     "LGR-0721": Code("No room is left for the terminal's outbox", 500, retryable=True),
     "LGR-0722": Code("The terminal's key cannot be read", 500),
+    "LGR-0723": Code("A person's act does not wait in an outbox", 422),
+    "LGR-0724": Code("A secret is written to a new file only", 500),
     # 08: who may do what
     "LGR-0801": Code("This takes a person who has proved who it is", 401, retryable=True),
     "LGR-0802": Code("No valid token", 401),
@@ -193,10 +198,17 @@ class Refusal(Exception):
         self.help = help
         self.cite = cite
         self.span = span
+        self.final = False
+        """Whether it is for good, whatever its code says: nothing that could still come would change it."""
 
     @property
     def meaning(self) -> Code:
         return CODES[self.code]
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the very same input may succeed later."""
+        return self.meaning.retryable and not self.final
 
     def __str__(self) -> str:
         return f"{self.code}: {self.detail}"

@@ -122,6 +122,10 @@ class Houses:
         """The configuration in force, as last read, of the property that a round was opened under."""
         return self._properties.get(opened.property)
 
+    def shared(self, terminal: str) -> bool:
+        """Whether a table of this terminal's has other terminals, too."""
+        return any(terminal in house.table.terminals and len(house.table.terminals) > 1 for house in self._houses.values())
+
     def house(self, table: str, game: str) -> House:
         """The table's house. Raises Refusal (06) where the table is unknown or deals another game."""
         house = self.table(table)

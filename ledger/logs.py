@@ -6,7 +6,7 @@ Levels: INFO what was done, WARNING what passes by itself, ERROR what somebody s
 traceback. A warning that comes again is counted instead of repeated, and its count follows in one line.
 
 What a line is about (request, terminal, round, event) stands behind its words in brackets. Where another program reads the log,
-each line is a JSON object with the same things under their names (`ROUNDLEDGER_LOG=json`, or `serve --log json`).
+each line is a JSON object with the same things under their names (`LEDGER_LOG=json`, or `serve --log json`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WINDOW = 10.0
 """Seconds for which what is said again is only counted."""
 
 
-FORM = "ROUNDLEDGER_LOG"
+FORM = "LEDGER_LOG"
 """The variable of the environment that says how this process and its children write: `json`, else in lines."""
 
 _context: ContextVar[Mapping[str, str] | None] = ContextVar("about", default=None)

@@ -11,6 +11,8 @@ def page(code: str) -> str | None:
     if meaning is None:
         return None
     again = "Yes: the very same request may succeed later." if meaning.retryable else "No: it would be refused again."
+    if meaning.early:
+        again = "Yes, while what comes before it may be under way; no, once its number shows that nothing is (`retryable` tells)."
     return f"{code}: {meaning.title}\n\n{PAGES[code]}\n\nHTTP status: {meaning.status}\nWorth sending again: {again}\n"
 
 
@@ -48,7 +50,11 @@ PAGES: dict[str, str] = {
     ),
     "LGR-0203": "A round is opened once. Each new round has a new id, made by the terminal.",
     "LGR-0204": "Betting is closed: from the bell on, no bet is changed or taken back, and no second bell rings.",
-    "LGR-0205": "The outcome counts only after betting was closed. Close betting, then send the outcome again.",
+    "LGR-0205": (
+        "The outcome counts only after betting was closed. Where it overtook the close, it is accepted once that is there. One "
+        "that its terminal numbered before the close is no outcome of the round: what the table shows after the close is a new "
+        "event."
+    ),
     "LGR-0206": "A round has one outcome. Correcting it is an act of its own, with an approver.",
     "LGR-0207": "A terminal's round stays at the table where it was opened.",
     "LGR-0208": "All bets of a round are in the round's currency; amounts of two currencies are never added up.",
@@ -151,7 +157,8 @@ PAGES: dict[str, str] = {
     ),
     "LGR-0304": (
         "The event would be refused as the round stands now, but events that the same terminal numbered before it have not come, "
-        "and they may change that. Nothing was kept: send the missing events, then this one again with the same id."
+        "and they may change that. Nothing was kept: send the missing events, then this one again with the same id. Or the post "
+        "said that events of an earlier epoch wait (`?earlier=waiting`): send those first."
     ),
     "LGR-0305": "No terminal of this id has sent a numbered event.",
     "LGR-0306": (
@@ -335,6 +342,15 @@ PAGES: dict[str, str] = {
         "The disk on which the outbox lies is full. Of what was to be stored nothing was, so the terminal must not go on as if "
         "it were. What was put in before is still there and can be sent. Make room, then do it again."
     ),
-    "LGR-0722": "A terminal signs with the key in a file: what `roundledger keys issue TERMINAL --json` printed.",
+    "LGR-0722": "A terminal signs with the key in a file: what `roundledger keys issue TERMINAL --out FILE` wrote.",
+    "LGR-0724": (
+        "A key or a token is written to a file that this command makes, for its owner alone. One that is there may be the only "
+        "copy of another secret, so it is never written over. Nothing was issued."
+    ),
+    "LGR-0723": (
+        "What a person decides (a bet declared void, chips that came too late, a hold and its release, a correction and its "
+        "approval) counts by that person's token, which is stored nowhere. Had it to wait, it would be sent with the token of "
+        "whoever comes next. So it is sent while its person is there, at once and by itself, and is over when it is answered."
+    ),
 }
 """Code → what a person should know beyond its title."""

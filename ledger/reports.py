@@ -352,6 +352,18 @@ Data = (
 Body = Data | Malformed
 """What a report says."""
 
+PERSONS_ACTS = (
+    VoidBet,
+    RecordLateBet,
+    RestoreChips,
+    HoldRound,
+    ReleaseRound,
+    ProposeCorrection,
+    ApproveCorrection,
+    DeclineCorrection,
+)
+"""What a person decides and no terminal may report by itself (`ledger.rights`): it is somebody's, and counts by their token."""
+
 
 def type_of(event: type[Event]) -> str:
     """The CloudEvents `type` under which an event travels: its topic, with this program's name before it."""
@@ -424,8 +436,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The terminal's own number of the event, where it numbers them."""
     epoch: int | None = None
     """The terminal's count of its own restarts, where it keeps one; its numbers begin anew with each."""
+    behind: bool = False
+    """Whether its sender says that events of its terminal's earlier epochs still wait, of which its own number says nothing."""
     by: str | None = None
-    """The person who reported it, where one has proved to be the one."""
+    """The person whose act it is, where it is a person's and one has proved to be the one."""
     personal: bool = False
     """Whether it is the person's own, from no terminal: `terminal` then holds the person's reference."""
     caller: Caller | None = None
@@ -435,8 +449,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     body: Body
 
     def from_caller(self, caller: Caller) -> Report:
-        """The report with who sent it; whoever has proved to be a person is the one who reported it."""
-        return msgspec.structs.replace(self, caller=caller, by=caller.person)
+        """The report with who sent it, and whose act it is.
+
+        A fact of the table is nobody's: whose token travelled with it was never asked whether they may report it.
+        """
+        persons = self.personal or isinstance(self.body, PERSONS_ACTS)
+        return msgspec.structs.replace(self, caller=caller, by=caller.person if persons else None)
 
 
 class Received(msgspec.Struct, frozen=True, kw_only=True):

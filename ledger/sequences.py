@@ -2,7 +2,8 @@
 
 A terminal numbers its reports from 1 in each of its epochs (a report without an epoch is of epoch 0). A number stands for one
 report: it has been received once that was answered for good, accepted or rejected. The same number on another report is a fork.
-A gap stops nothing; it only keeps a refusal from being final where the missing reports could change it.
+A gap stops nothing; it only keeps a refusal from being final where the missing reports could change it. Where there is none, a
+report is judged for good (`weighed`).
 
 The process that holds a table's lease knows what its terminals sent, and writes it down now and then (`ledger.store.sequences`).
 """
@@ -11,9 +12,9 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import psycopg
@@ -153,6 +154,31 @@ def received(terminal: str, epoch: int, numbers: Numbers) -> Received:
     return Received(terminal=terminal, epoch=epoch, contiguous=numbers.contiguous, missing=tuple(numbers.missing()))
 
 
+class Before(NamedTuple):
+    """What is known of what a terminal numbered before one of its reports, at the moment when that was decided."""
+
+    terminal: str
+    epoch: int
+    missing: Sequence[Span] | None
+    """The first spans of its numbers that are not here; None where nothing is known of this epoch."""
+    behind: bool
+    """Whether its sender says that events of an earlier epoch wait."""
+    others: bool
+    """Whether other terminals act for its table."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is missing."""
+        return self.missing == [] and not self.behind
+
+    def words(self) -> str:
+        """What is missing."""
+        if not self.missing:
+            return f"events of an earlier epoch of terminal {self.terminal} wait to be sent again"
+        named = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in self.missing)
+        return f"events {named} of terminal {self.terminal}, epoch {self.epoch}, have not come"
+
+
 class Sequences:
     """What was received of the terminals of the tables that this process writes. Not thread-safe: the application holds it."""
 
@@ -215,6 +241,28 @@ class Sequences:
     def known(self, report: Report) -> Line | None:
         """The same, where it is in memory."""
         return None if report.sequence is None else self._lines.get((report.terminal, report.epoch or 0))
+
+    def before(self, report: Report, later: Iterable[int], *, others: bool) -> Before:
+        """What was here of what a numbered report's terminal numbered before it, when it was decided.
+
+        `later`: numbers of the same epoch that came after it, in the group that is decided.
+        """
+        assert report.sequence is not None
+        line, missing = self.known(report), Numbers()
+        if line is not None:
+            missing = Numbers(line.numbers.missing(below=report.sequence))
+            for number in later:
+                if number < report.sequence:
+                    missing.add(number)
+        elif report.sequence > 1:
+            with self._connection() as conn:
+                kept = store.kept(conn, report.terminal, report.epoch or 0)
+            numbers = Numbers(kept.received)
+            for each in kept.rejected:
+                numbers.add(each.sequence)
+            missing = Numbers(numbers.missing(below=report.sequence))
+        known = line is not None or not missing.spans  # what is not kept may stand in the log all the same
+        return Before(report.terminal, report.epoch or 0, missing.spans if known else None, report.behind, others)
 
     def _load(self, conn: psycopg.Connection[Any], terminal: str, epoch: int, table: str) -> Line:
         kept = store.kept(conn, terminal, epoch)
@@ -288,19 +336,25 @@ _STATELESS = frozenset({"LGR-0203", "LGR-0207", "LGR-0208", "LGR-0209", "LGR-021
 _OF_STATE = frozenset({"LGR-0408", "LGR-0409", "LGR-0606", "LGR-0607", "LGR-0608"})
 
 
-def perhaps_early(report: Report, refusal: Refusal, line: Line | None) -> Refusal:
-    """The refusal; or one to be tried again, where reports that the terminal numbered before are missing and could change it."""
+def weighed(report: Report, refusal: Refusal, before: Before) -> Refusal:
+    """The refusal of a numbered report, for good or for now: by whether what its terminal numbered before it is all here.
+
+    While something is missing that could change it, the report is to be sent again. Where nothing is, what was only refused
+    because something might still be under way is refused for good: a report that waited would come true later, at a moment that
+    it does not mean (an outcome that came before the bell would settle the bets that were placed after it).
+    """
+    if report.sequence is None:
+        return refusal
+    if refusal.meaning.early:
+        # What is not there by its id (404) may be another terminal's, whose reports this one's numbers say nothing of.
+        refusal.final = before.whole and not (refusal.meaning.status == 404 and before.others)
+        return refusal
     of_state = refusal.code in _OF_STATE or (refusal.code.startswith("LGR-02") and refusal.code not in _STATELESS)
-    if line is None or report.sequence is None or refusal.meaning.retryable or not of_state:
+    if refusal.retryable or not of_state or before.whole or before.missing is None:
         return refusal
-    missing = line.numbers.missing(below=report.sequence)
-    if not missing:
-        return refusal
-    named = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in missing)
     return Refusal(
         "LGR-0304",
-        f"events {named} of terminal {line.terminal}, epoch {line.epoch}, have not come; as things stand this one would be "
-        f"refused: {refusal.code}, {refusal.detail}",
+        f"{before.words()}; as things stand this one would be refused: {refusal.code}, {refusal.detail}",
         field=refusal.field,
         value=refusal.value,
         help="send the missing events, then this one again with the same id",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.options import FILE
+from cli.output import say
 from ledger.errors import Refusal
 
 if TYPE_CHECKING:
-    import httpx
-
     from ledger.client import Door
 
 URL = "http://127.0.0.1:8044"
@@ -43,8 +41,7 @@ def door_options(command: Callable[..., Any]) -> Callable[..., Any]:
         envvar="LEDGER_KEY",
         show_envvar=True,
         type=FILE,
-        help="File with the terminal's signing key, as `roundledger keys issue TERMINAL --json` prints it. A person's token is "
-        "read from LEDGER_TOKEN.",
+        help="File with the terminal's signing key, as `roundledger keys issue TERMINAL --out FILE` writes it.",
     )
     packed = click.option("--packed", is_flag=True, help="Send larger posts with gzip.")
     return url(key(packed(command)))
@@ -56,12 +53,9 @@ def door(url: str, key: Path | None, packed: bool, *, tries: int) -> Door:
 
     from ledger.client import Door, Retry, Signing
 
-    token = os.environ.get("LEDGER_TOKEN") or None
-    auth: httpx.Auth | None = None
-    if key is not None:
-        auth = Signing.of_file(key, token=token)
-    elif token is not None:
-        auth = Signing(None, token=token)
+    if key is not None and key.stat().st_mode & 0o077:
+        say(f"warning: others on this machine can read the key in {key}: chmod 600 {key}")
+    auth = None if key is None else Signing.of_file(key)
     try:
         return Door(url, auth=auth, packed=packed, retry=Retry(tries=tries, longest=5.0))
     except (ValueError, httpx.InvalidURL) as error:

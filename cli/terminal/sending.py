@@ -1,4 +1,4 @@
-"""`roundledger terminal send`: events into the outbox, and from there to the ledger."""
+"""`roundledger terminal send`: events into the outbox, and from there to the ledger; a person's act at once, and past it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 import click
 
 from cli.options import Form, examples, output_options
 from cli.output import Column, counted, emit_csv, emit_json, emit_lines, say, visible
+from cli.persons import token_file_option, token_of
 from cli.terminal.options import door, door_options, outbox_options
 from ledger.errors import Refusal
 
 if TYPE_CHECKING:
-    from ledger.client import Door, Event, Flushed, Outbox
+    from ledger.client import Door, Event, Flushed, Item, Outbox, Refused, Unanswered
 
 
 @click.command(
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
         "roundledger terminal send RoundOpened table=R01 game=roulette --outbox T-R01.outbox --terminal T-R01",
         "roundledger terminal send BetPlaced --round 01937787-d400-7000-8000-00000000aa01 player=P-1001 spot=straight:17 \\",
         "    stake=10000 currency=MOP --outbox T-R01.outbox",
+        "roundledger terminal send RoundHeld --round 01937787-d400-7000-8000-00000000aa01 reason=dispute \\",
+        "    --token-file ~/token --outbox T-R01.outbox                      a person's act",
         "roundledger terminal send --outbox T-R01.outbox < events.ndjson",
         "roundledger terminal send --outbox T-R01.outbox < /dev/null       only send what waits",
         codes="0 all that was put in was accepted, 1 something still waits or was rejected, 2 could not be done.",
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 @outbox_options
 @click.option("--round", "round_", type=click.UUID, help="The round; an opening without one begins a round with a fresh id.")
 @door_options
+@token_file_option
 @click.option("--later", is_flag=True, help="Only put it into the outbox.")
 @output_options
 def send(
@@ -48,6 +52,7 @@ def send(
     url: str,
     key: Path | None,
     packed: bool,
+    token_file: Path | None,
     later: bool,
     form: Form,
 ) -> int:
@@ -56,6 +61,10 @@ def send(
     TYPE is what happened (`BetPlaced`; /openapi.json lists all), each FIELD=VALUE a field of its data; amounts are minor units.
     Without TYPE, events are read from stdin, one JSON object a line: {"type": …, "round": …, "data": {…}}. They happen now; a
     line may have `id` and `time` of its own. If one line cannot be read, nothing is put in.
+
+    What a person decides (a bet declared void, a hold, a correction) needs that person's token, which is kept nowhere: it is
+    sent at once, after what waits, and never put into the outbox. It takes a TYPE, and neither stdin nor --later. A token is
+    sent with nothing else.
     """
     from ledger.client import Outbox
 
@@ -66,20 +75,89 @@ def send(
             raise click.UsageError("--round belongs to an event whose TYPE is given", click.get_current_context())
         else:
             events = _lines(outbox.terminal, sys.stdin)
-        put = outbox.put(*events) if events else []
-        flushed = None
+        token = None
+        if len(events) == 1 and events[0].persons and type_ is not None and not later:
+            token = token_of(token_file)
+        put = outbox.put(*events) if events and token is None else []
+        flushed, act = None, None
         if not later:
             with door(url, key, packed, tries=4) as found:
-                flushed = _flushed(outbox, found)
-        _tell(outbox, put, flushed, form)
-    return 1 if flushed is not None and (flushed.waiting or flushed.rejected or flushed.failure) else 0
+                if token is None:
+                    flushed = _flushed(outbox, found)
+                else:
+                    flushed, act = _acted(outbox, found, events[0], token)
+        _tell(outbox, put, flushed, act, form)
+    if flushed is not None and (flushed.waiting or flushed.rejected or flushed.failure):
+        return 1
+    return 0 if act is None or act.taken else 1
 
 
-def _flushed(outbox: Outbox, door: Door) -> Flushed:
-    """Flushes until all is judged, or patience ends with what is turned away for now."""
+class _Act(NamedTuple):
+    """A person's act, and what became of it."""
+
+    event: Event
+    item: Item | None = None
+    unknown: Unanswered | None = None
+    """Why nobody knows what became of it."""
+    unsent: Unanswered | Refused | None = None
+    """Why it was not judged at all."""
+
+    @property
+    def taken(self) -> bool:
+        return self.item is not None and self.item.status != "rejected"
+
+    def told(self) -> dict[str, Any]:
+        """As programs read it."""
+        import msgspec
+
+        problem = None if self.item is None else self.item.problem
+        failure = self.unknown or self.unsent
+        return {
+            "id": str(self.event.id),
+            "type": self.event.type,
+            "round": str(self.event.round),
+            "status": self.item.status if self.item is not None else "unknown" if self.unknown else "unsent",
+            "problem": None if problem is None else msgspec.to_builtins(problem),
+            "failure": None if failure is None else str(failure),
+        }
+
+    def words(self) -> str:
+        """As people read it."""
+        if self.unknown is not None:
+            look = f"look before you do it again: roundledger rounds show {self.event.round}"
+            return f"nobody knows whether it was taken: {visible(str(self.unknown))}; {look}"
+        if self.unsent is not None:
+            return f"not sent: {visible(str(self.unsent))}; nothing of it is kept: do it again when that is mended"
+        assert self.item is not None
+        if self.item.problem is not None:
+            return f"refused: {visible(str(self.item.problem))}; nothing of it is kept"
+        return self.item.status
+
+
+def _acted(outbox: Outbox, door: Door, event: Event, token: str) -> tuple[Flushed, _Act]:
+    """Sends a person's act between what waited before it and what waited for it.
+
+    Where what waits cannot be sent, neither is the act, which may rest on it.
+    """
+    from ledger.client import Refused, Unanswered, act, flush
+
+    flushed = flush(outbox, door)
+    if flushed.failure is not None:
+        return flushed, _Act(event, unsent=flushed.failure)
+    try:
+        acted = _Act(event, act(door, event, token))
+    except Unanswered as failure:
+        acted = _Act(event, unknown=failure)
+    except Refused as failure:
+        acted = _Act(event, unsent=failure)
+    return (_flushed(outbox, door, flushed) if flushed.waiting and acted.taken else flushed), acted
+
+
+def _flushed(outbox: Outbox, door: Door, total: Flushed | None = None) -> Flushed:
+    """Flushes until all is judged, or patience ends with what is turned away for now; counted on top of `total`."""
     from ledger.client import Flushed, flush
 
-    total = Flushed()
+    total = total or Flushed()
     for failures in range(1, door.retry.tries + 1):
         done = flush(outbox, door)
         total.posts += done.posts
@@ -96,11 +174,12 @@ def _flushed(outbox: Outbox, door: Door) -> Flushed:
 _PUT = ("id", "type", "round", "epoch", "sequence")
 
 
-def _tell(outbox: Outbox, put: Sequence[Event], flushed: Flushed | None, form: Form) -> None:
+def _tell(outbox: Outbox, put: Sequence[Event], flushed: Flushed | None, act: _Act | None, form: Form) -> None:
     import msgspec
 
-    stands = outbox.standing()
-    rejected = [each for each in outbox.rejected() if each.id in {event.id for event in put}]
+    stands, ids = outbox.standing(), {event.id for event in put}
+    rejected = [each for each in outbox.rejected() if each.id in ids]
+    turned_away = [each for each in outbox.turned_away(-1) if each.id in ids]
     rows = [{column: getattr(event, column) for column in _PUT} for event in put]
     if form == "json":
         sent = None
@@ -112,8 +191,10 @@ def _tell(outbox: Outbox, put: Sequence[Event], flushed: Flushed | None, form: F
                 "terminal": stands.terminal,
                 "put": [{key: str(value) for key, value in row.items()} for row in rows],
                 "sent": sent,
+                "act": None if act is None else act.told(),
                 "waiting": stands.waiting,
                 "rejected": [{"id": str(each.id), "problem": msgspec.to_builtins(each.problem)} for each in rejected],
+                "turned_away": [{"id": str(each.id), "problem": msgspec.to_builtins(each.problem)} for each in turned_away],
             }
         )
         return
@@ -127,10 +208,15 @@ def _tell(outbox: Outbox, put: Sequence[Event], flushed: Flushed | None, form: F
     say(f"sent: {flushed.accepted} accepted, {flushed.replayed} replayed, {flushed.rejected} rejected, {stands.waiting} waiting")
     for each in rejected:
         say(f"rejected {each.id}: {visible(str(each.problem))}")
+    if act is not None:
+        say(f"{act.event.type} {act.event.id}: {act.words()}")
     if flushed.failure is not None:
         say(f"not sent: {visible(str(flushed.failure))}; what waits is kept, and sent by the next call")
-    elif stands.last_problem is not None:
-        say(f"turned away for now: {visible(stands.last_problem)}")
+        return
+    for each in turned_away:
+        say(f"turned away for now {each.id}: {visible(str(each.problem))}")
+    if earlier := stands.waiting - len(turned_away):
+        say(f"{counted(earlier, 'event')} put in before {'waits' if earlier == 1 else 'wait'}: roundledger terminal status")
 
 
 def _fields(given: Iterable[str]) -> dict[str, Any]:

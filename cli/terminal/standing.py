@@ -59,7 +59,9 @@ def status(path: Path, name: str | None, seen: bool, given_up: tuple[UUID, ...],
 
     Both are shown with the ledger's reasons. Needs no service. `contiguous` is the number, in the present epoch, up to
     which the ledger has judged every event; `received` is how far it said itself that it has them. Where that stays less, ask
-    why: a ledger that was restored to an earlier moment no longer has what it acknowledged since.
+    why: a ledger that was restored to an earlier moment no longer has what it acknowledged since. `failure` is the last post that
+    came to nothing: `link` where nothing of the ledger answered, `refused` where it did and took nothing; `answered_at` says
+    whether it has answered since.
     """
     from ledger.client import Outbox
 
@@ -95,6 +97,11 @@ def _facts(stands: Standing) -> dict[str, Any]:
         "oldest": stands.oldest,
         "oldest_seconds": None if stands.oldest is None else int((datetime.now(UTC) - stands.oldest).total_seconds()),
         "oldest_problem": stands.last_problem,
+        "answered_at": stands.answered,
+        "failed_at": None if stands.failure is None else stands.failure.at,
+        "failure": None if stands.failure is None else stands.failure.kind,
+        "failure_code": None if stands.failure is None else stands.failure.code,
+        "failure_reason": None if stands.failure is None else stands.failure.words,
         "acknowledged": stands.acknowledged,
         "unseen": stands.rejected,
     }

@@ -71,7 +71,7 @@ class Door:
         self._metrics, self._tracing = noted
 
     async def post_events(self, request: Request) -> Response:
-        parameters(request)
+        behind = _behind(request)
         media_type = bodies.check_media_type(request.headers.get("content-type"))
         compressed = bodies.check_encoding(request.headers.get("content-encoding"))
         raw = await bodies.received(request, self._body_seconds)
@@ -80,6 +80,8 @@ class Door:
         read, single = await self._items(bodies.inflated(raw) if compressed else raw, media_type)
         items = [sender.vouch(item) if isinstance(item, Report) else item for item in read]
         reports = [item for item in items if isinstance(item, Report)]
+        if behind:
+            reports = [msgspec.structs.replace(report, behind=True) for report in reports]
         decided = iter(await self._written(request, reports) if reports else ())
         verdicts = [item if isinstance(item, Verdict) else next(decided) for item in items]
         self._metrics.judged(verdicts)
@@ -298,6 +300,14 @@ class Door:
                     "LGR-0518", f"the read side is at position {position}", field=field, value=str(wanted), help="ask again"
                 )
             await anyio.sleep(_CATCH_UP_PAUSE)
+
+
+def _behind(request: Request) -> bool:
+    """Whether a post says that events of earlier epochs wait. Refuses LGR-0108."""
+    given = parameters(request, "earlier")
+    if given and given["earlier"] != "waiting":
+        raise Refusal("LGR-0108", "the parameter is `waiting`, or left out", field="earlier", value=printable(given["earlier"]))
+    return bool(given)
 
 
 def _reached(projections: Sequence[ProjectionPosition]) -> int:

@@ -165,6 +165,14 @@ def _paths() -> dict[str, Any]:
                 "description": "Each item is judged by itself, in order. One event that is refused is answered with its problem; "
                 "in a batch each item has its own. Sending the same event again is safe: it is answered as `replayed`. The body "
                 "may be compressed (`Content-Encoding: gzip`); it holds at most 1 MiB, and so does what comes out of it.",
+                "parameters": [
+                    _query(
+                        "earlier",
+                        "Said where events of an earlier epoch of the terminal still wait to be sent again, which its numbers do "
+                        "not tell: what those events could change is then refused for now and not for good.",
+                        {"enum": ["waiting"]},
+                    )
+                ],
                 "requestBody": {
                     "required": True,
                     "content": {

@@ -28,7 +28,7 @@ def problem(refusal: Refusal, event_id: UUID | None = None) -> Problem:
         detail=refusal.detail,
         instance=None if event_id is None else event_id.urn,
         code=refusal.code,
-        retryable=meaning.retryable,
+        retryable=refusal.retryable,
         errors=() if refusal.field is None else (FieldError(field=refusal.field, value=refusal.value),),
         help=refusal.help,
         cite=refusal.cite,
@@ -50,7 +50,7 @@ def response(
     """The whole answer to a request that was refused."""
     meaning = refusal.meaning
     sent = {"Cache-Control": "no-store", "Content-Language": "en"}
-    if waits(refusal.code):
+    if refusal.retryable and waits(refusal.code):
         sent["Retry-After"] = str(RETRY_AFTER)
     sent.update(headers or {})
     said = msgspec.structs.replace(problem(refusal, event_id), sequences=sequences)

@@ -12,6 +12,7 @@ import logging
 import random
 import time
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from threading import Lock
 from typing import Any, cast
 from uuid import UUID
@@ -36,12 +37,13 @@ from ledger.application.desk import Desk, rests_on_configuration
 from ledger.application.group import Group
 from ledger.application.memory import Memory
 from ledger.errors import Refusal
+from ledger.events import Event
 from ledger.houses import Houses
 from ledger.property import Property
 from ledger.reports import Received, Report, Verdict
-from ledger.round import Round, RoundEvent
+from ledger.round import Origin, Round, RoundEvent
 from ledger.rules import Regulation
-from ledger.sequences import Line, perhaps_early
+from ledger.sequences import Line, weighed
 from ledger.store.lease import Leases
 from ledger.store.mapper import EventMapper
 from ledger.store.recorder import Claim, LeaseLost, LedgerFactory, LedgerRecorder, Occupancy, Receipt, Rejection
@@ -212,7 +214,7 @@ class Rounds(Application[UUID]):
         if group.doubt and any(rests_on_configuration(reports[n]) for n in waiting):
             self._houses.read()  # it may have been for another process' configuration that the first try was turned away
         decided: dict[int, Verdict] = {}
-        refused: list[tuple[int, Refusal]] = []
+        refused: list[tuple[int, Refusal, int]] = []
         for n in waiting:
             report = reports[n]
             receipt = None if known is None else known.get(report.event_id)
@@ -222,7 +224,7 @@ class Rounds(Application[UUID]):
             try:
                 events = self._desk.decide(report, group)
             except Refusal as refusal:
-                refused.append((n, within(report, refusal)))
+                refused.append((n, within(report, refusal), len(group.numbered)))
                 continue
             start = len(group.events)
             group.events.extend(events)
@@ -231,8 +233,9 @@ class Rounds(Application[UUID]):
             group.receive(self._memory.sequences.known(report), report)
         if refused and known is None:
             # A refusal is final only if the report was not accepted before.
-            known = self._recorder.receipts([reports[n].event_id for n, _ in refused])
-        for n, reason in refused:
+            known = self._recorder.receipts([reports[n].event_id for n, _, _ in refused])
+        all_decided = len(group.numbered)
+        for n, reason, so_far in refused:
             report = reports[n]
             receipt = None if known is None else known.get(report.event_id)
             if receipt is not None:
@@ -241,9 +244,12 @@ class Rounds(Application[UUID]):
             line = self._memory.sequences.known(report)
             if reason.code == "LGR-0303":
                 reason = self._memory.sequences.fork(report)
-            reason = perhaps_early(report, reason, line)
+            if report.sequence is not None:
+                later = [other.sequence for of, other in group.numbered[so_far:all_decided] if of is line and other.sequence]
+                before = self._memory.sequences.before(report, later, others=self._houses.shared(report.terminal))
+                reason = weighed(report, reason, before)
             decided[n] = rejected(report, reason)
-            if reason.meaning.retryable:
+            if reason.retryable:
                 continue
             if reason.meaning.status >= 500:
                 # The ledger's own fault (a log that cannot be read) is no verdict: once it is mended, the report may be right.
@@ -327,6 +333,15 @@ class Rounds(Application[UUID]):
         """The round as the log has it now. Raises Refusal LGR-0202 where there is none."""
         with as_it_said():
             return self._memory.load(id)
+
+    def effects_of(self, round_: Round, correction: UUID) -> list[Event]:
+        """What the approval of a correction of the round would bring about; raises the reason where it could not be approved."""
+        with self._lock, as_it_said():
+            self._houses.read()
+            round_.limits = self._houses.played_under(round_.terms).table.limits
+            rules = self._houses.regulation(round_.terms.regulation_hash)
+            now = datetime.now(UTC)
+            return round_.effects_of(rules, correction, Origin(correction, "", None, now, now))
 
     def regulation_of(self, round_: Round) -> Regulation:
         """The regulation under which the round is played, by its content in the log."""

@@ -9,15 +9,18 @@
         outbox.put(happened(CloseBetting(), terminal="T-R01", round=opening.round))
         flush(outbox, door)                                            # now, or whenever the link is up
 
+What a person decides does not wait in an outbox: `act` sends it, with that person's token.
+
 The bodies are those of `ledger.reports`, one struct for each type of event. Nothing of the store, the round or the rules is
 imported: this is what a terminal needs and no more.
 """
 
+from ledger.client.acts import act
 from ledger.client.answers import Answer, FieldError, Item, Problem, Refused, Sequence, Unanswered
 from ledger.client.door import TIMEOUT, Door
 from ledger.client.flush import Flushed, flush
 from ledger.client.happenings import BATCH_TYPE, Event, batch, happened, uuid7
-from ledger.client.outbox import Outbox, Queued, Standing, TurnedAway
+from ledger.client.outbox import Failure, Outbox, Queued, Standing, TurnedAway
 from ledger.client.retry import Retry, retry_after
 from ledger.client.sender import Sender, Sent
 from ledger.client.signing import Signing
@@ -28,6 +31,7 @@ __all__ = [
     "Answer",
     "Door",
     "Event",
+    "Failure",
     "FieldError",
     "Flushed",
     "Item",
@@ -43,6 +47,7 @@ __all__ = [
     "Standing",
     "TurnedAway",
     "Unanswered",
+    "act",
     "batch",
     "flush",
     "happened",

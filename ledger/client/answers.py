@@ -75,12 +75,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 class Unanswered(Exception):
     """Nobody knows what became of a post: the link or the service failed. Sending the same events again finds out.
 
-    `retry_after`: seconds that the service asked for, where it said so.
+    `retry_after`: seconds that the service asked for, where it said so. `code`: that of the problem by which it refused for now;
+    None where nothing of the ledger answered.
     """
 
-    def __init__(self, reason: str, *, retry_after: float | None = None) -> None:
+    def __init__(self, reason: str, *, retry_after: float | None = None, code: str | None = None) -> None:
         super().__init__(reason)
         self.retry_after = retry_after
+        self.code = code
 
 
 class Refused(Exception):
@@ -89,6 +91,7 @@ class Refused(Exception):
     def __init__(self, problem: Problem) -> None:
         super().__init__(str(problem))
         self.problem = problem
+        self.code = problem.code or None
 
 
 _answer = msgspec.json.Decoder(Answer)

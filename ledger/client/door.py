@@ -61,22 +61,26 @@ class Door:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def post(self, events: Sequence[Event | bytes]) -> Answer:
+    def post(self, events: Sequence[Event | bytes], *, token: str | None = None, behind: bool = False) -> Answer:
         """Posts events, encoded or not, as one batch in their order, until it is answered; one item each.
 
-        Tries again as `retry` says, with the same bytes. Raises Unanswered when it is given up for now, and Refused where the
-        post as a whole can never be taken.
+        `token` is that of the person whose acts they are; it goes with this post and no other. `behind` says that events of the
+        terminal's earlier epochs still wait. Tries again as `retry` says, with the same bytes. Raises Unanswered when it is given
+        up for now, and Refused where the post as a whole can never be taken.
         """
         encoded = [event if isinstance(event, bytes) else event.encoded() for event in events]
         body = batch(encoded)
         headers = {"Content-Type": BATCH_TYPE}
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
         if self._packed and len(body) >= _WORTH_PACKING:
             body = gzip.compress(body, 6, mtime=0)
             headers["Content-Encoding"] = "gzip"
+        path = "/v1/events?earlier=waiting" if behind else "/v1/events"
         failures = 0
         while True:
             try:
-                answer = read_answer(self._ask("POST", "/v1/events", body, headers))
+                answer = read_answer(self._ask("POST", path, body, headers))
                 if len(answer.items) != len(encoded):
                     raise Unanswered(f"{len(encoded)} events had {len(answer.items)} answers")
             except Unanswered as failure:
@@ -86,6 +90,10 @@ class Door:
                 self._pause(self.retry.pause(failures, failure.retry_after))
             else:
                 return answer
+
+    def rest(self, failures: int) -> None:
+        """Waits as `retry` says after so many failures in a row."""
+        self._pause(self.retry.pause(failures))
 
     def time(self) -> datetime:
         """The service's clock, for a terminal to set its own by. Raises Unanswered and Refused as `post` does; tries once."""
@@ -103,7 +111,8 @@ class Door:
             return response.content
         problem = read_problem(response.status_code, response.content)
         if problem.retryable:
-            raise Unanswered(str(problem), retry_after=retry_after(response.headers.get("retry-after")))
+            wait = retry_after(response.headers.get("retry-after"))
+            raise Unanswered(str(problem), retry_after=wait, code=problem.code or None)
         raise Refused(problem)
 
 

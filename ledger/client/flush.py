@@ -58,13 +58,14 @@ def flush(outbox: Outbox, door: Door, *, batch: int = BATCH, stop: Callable[[], 
             past = 0 if judged else events[-1].n
     except (Unanswered, Refused) as failure:
         done.failure = failure
+        outbox.failed(failure)
     done.waiting = outbox.backlog
     return done
 
 
 def _post(outbox: Outbox, door: Door, events: list[Queued], done: Flushed) -> int:
     """Posts these, and keeps the answers; how many were judged for good."""
-    answer = door.post([event.body for event in events])
+    answer = door.post([event.body for event in events], behind=outbox.behind(events[0]))
     done.posts += 1
     answered = list(zip(events, answer.items, strict=True))
     if any(item.id != event.id for event, item in answered):

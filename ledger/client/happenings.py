@@ -15,7 +15,7 @@ from uuid import UUID
 import msgspec
 
 from ledger.errors import Refusal
-from ledger.reports import TYPES, Data, OpenRound, SignOff, SignOn, table_stream
+from ledger.reports import PERSONS_ACTS, TYPES, Data, OpenRound, SignOff, SignOn, table_stream
 
 BATCH_TYPE = "application/cloudevents-batch+json"
 """Media type of a batch (CloudEvents JSON format, section 4)."""
@@ -45,6 +45,11 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     def type(self) -> str:
         """The CloudEvents `type`, for example `roundledger.BetPlaced.v1`."""
         return _TYPE_OF[type(self.data)]
+
+    @property
+    def persons(self) -> bool:
+        """Whether a person decides it, so that it counts by that person's token and by no other."""
+        return isinstance(self.data, PERSONS_ACTS)
 
     def encoded(self) -> bytes:
         """The event in the JSON format of CloudEvents 1.0, the same bytes at every call."""

@@ -9,9 +9,9 @@ and two processes with the same file number as one. The epoch is drawn anew when
 above the one in the file, above the clock's microseconds, and by a random step. A file that was copied, or restored to an older
 state, therefore never gives out a number again that another copy gave out, even where the clocks stand still.
 
-Order. Events are sent in the order in which they were put. What was answered is kept: accepted events until `forget`, rejected
-ones for a person, with the reason. Whoever sends the same event twice gets the same answer twice, so two processes may flush one
-outbox at once; the first answer to arrive is kept.
+Order. Events are sent in the order in which they were put, each epoch by itself. What was answered is kept: accepted events until
+`forget`, rejected ones for a person, with the reason. Whoever sends the same event twice gets the same answer twice, so two
+processes may flush one outbox at once; the first answer to arrive is kept.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import RLock
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 from uuid import UUID
 
 import msgspec
 
-from ledger.client.answers import Item, Problem
+from ledger.client.acts import never_waits
+from ledger.client.answers import Item, Problem, Refused, Unanswered
 from ledger.client.answers import Sequence as Received
 from ledger.client.happenings import Event
 from ledger.client.outbox_file import opened, told, transaction, unfit
@@ -51,6 +52,7 @@ class Queued(NamedTuple):
     id: UUID
     body: bytes
     """As it is sent, each time."""
+    epoch: int = 0
 
 
 class TurnedAway(NamedTuple):
@@ -67,6 +69,16 @@ class TurnedAway(NamedTuple):
     problem: Problem
     body: str
     """The event as it was sent."""
+
+
+class Failure(NamedTuple):
+    """A post that came to nothing."""
+
+    at: datetime
+    kind: Literal["link", "refused"]
+    """`link`: nothing of the ledger answered. `refused`: the ledger did, and took nothing of it, for now or for good."""
+    code: str | None
+    words: str
 
 
 class Standing(NamedTuple):
@@ -91,6 +103,10 @@ class Standing(NamedTuple):
     """Events kept in the file that were accepted."""
     rejected: int
     """Events that were rejected for good and not marked as seen."""
+    failure: Failure | None = None
+    """The last post that came to nothing, even where others were answered since."""
+    answered: datetime | None = None
+    """When the ledger last answered a post in which something was judged."""
 
 
 class Outbox:
@@ -125,13 +141,15 @@ class Outbox:
     def put(self, *events: Event) -> list[Event]:
         """Stores events, all or none, and numbers them; they are on the disk when this returns.
 
-        Raises Refusal LGR-0721 where there is no room, LGR-0720 where the file cannot be written; none of the events is in the
-        outbox then. Raises ValueError for another terminal's event, a numbered one, one that is too large, or an id that is in
-        the outbox already.
+        Raises Refusal LGR-0721 where there is no room, LGR-0720 where the file cannot be written, and LGR-0723 for a person's
+        act, which `ledger.client.act` sends; none of the events is in the outbox then. Raises ValueError for another terminal's
+        event, a numbered one, one that is too large, or an id that is in the outbox already.
         """
         for event in events:
             if event.terminal != self.terminal or event.sequence is not None:
                 raise ValueError(f"not a fresh event of terminal {self.terminal}: {event}")
+            if event.persons:
+                raise never_waits(event)
         with self._lock:
             with self._writing() as db:
                 if not self._drawn:
@@ -167,18 +185,26 @@ class Outbox:
     # What the ledger says of it.
 
     def waiting(self, *, after: int = 0, limit: int, most: int) -> list[Queued]:
-        """The next events that wait, in order, beyond place `after`: up to `limit`, and up to `most` bytes (at least one)."""
+        """The next events that wait, in order, beyond place `after`: of one epoch, up to `limit`, up to `most` bytes."""
         found: list[Queued] = []
         size = 0
-        for n, id_, body in self._ask(
-            "SELECT n, id, body FROM events WHERE state = 'waiting' AND n > ? ORDER BY n LIMIT ?", (after, limit)
+        for n, id_, body, epoch in self._ask(
+            "SELECT n, id, body, epoch FROM events WHERE state = 'waiting' AND n > ? ORDER BY n LIMIT ?", (after, limit)
         ):
             encoded = body.encode()
             size += len(encoded) + 1
-            if found and size > most:
+            if found and (size > most or epoch != found[0].epoch):
                 break
-            found.append(Queued(n, UUID(id_), encoded))
+            found.append(Queued(n, UUID(id_), encoded, epoch))
         return found
+
+    def behind(self, event: Queued) -> bool:
+        """Whether events of earlier epochs wait, of which the number of this one says nothing."""
+        [(waits,)] = self._ask(
+            "SELECT EXISTS (SELECT 1 FROM events WHERE state = 'waiting' AND n < ? AND epoch <> ?)",
+            (event.n, event.epoch),
+        )
+        return bool(waits)
 
     def answered(self, answers: Sequence[tuple[Queued, Item]], received: Sequence[Received] = ()) -> None:
         """Keeps what the ledger said of each event, all or none; of two answers to one event the first that was final.
@@ -201,6 +227,14 @@ class Outbox:
             for each in received if changed else ():  # an answer that came too late to say anything says nothing of this either
                 if each.terminal == self.terminal:
                     db.execute("INSERT OR REPLACE INTO received VALUES (?, ?, ?)", (each.epoch, each.contiguous, at))
+
+    def failed(self, failure: Unanswered | Refused) -> None:
+        """Keeps why a post came to nothing, in the place of the failure before it."""
+        kind = "refused" if failure.code else "link"
+        with self._writing() as db:
+            db.execute("DELETE FROM failure")
+            values = (self._moment(), kind, failure.code, str(failure))
+            db.execute("INSERT INTO failure (at, kind, code, words) VALUES (?, ?, ?, ?)", values)
 
     def rejected(self, *, seen: bool = False) -> list[TurnedAway]:
         """The events that were rejected for good, in order; with `seen` also those that somebody has seen to."""
@@ -280,11 +314,13 @@ class Outbox:
                 (SELECT put_at FROM events WHERE state = 'waiting' ORDER BY n LIMIT 1),
                 (SELECT problem FROM events WHERE state = 'waiting' ORDER BY n LIMIT 1),
                 (SELECT count(*) FROM events WHERE state = 'acknowledged'),
-                (SELECT count(*) FROM events WHERE state = 'rejected' AND seen = 0)
-            FROM numbering n
+                (SELECT count(*) FROM events WHERE state = 'rejected' AND seen = 0),
+                (SELECT max(heard_at) FROM received),
+                f.at, f.kind, f.code, f.words
+            FROM numbering n LEFT JOIN failure f ON true
             """
         )
-        name, epoch, last, contiguous, received, waiting, oldest, problem, acknowledged, rejected = found
+        name, epoch, last, contiguous, received, waiting, oldest, problem, acknowledged, rejected, answered, *failure = found
         return Standing(
             name,
             epoch,
@@ -296,6 +332,8 @@ class Outbox:
             None if problem is None else str(msgspec.json.decode(problem, type=Problem)),
             acknowledged,
             rejected,
+            Failure(datetime.fromisoformat(failure[0]), *failure[1:]) if failure[0] else None,
+            None if answered is None else datetime.fromisoformat(answered),
         )
 
     def latest_round(self, opening: str) -> list[bytes]:

@@ -52,6 +52,17 @@ PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {_VERSION};
 """
 
+_FAILURE = """
+CREATE TABLE IF NOT EXISTS failure (
+    at TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('link', 'refused')),
+    code TEXT,
+    words TEXT NOT NULL,
+    one INTEGER NOT NULL UNIQUE DEFAULT 1 CHECK (one = 1)
+)
+"""
+"""The last failure of a post as a whole; made where the file is of before it was kept."""
+
 
 def opened(path: Path, terminal: str | None) -> tuple[sqlite3.Connection, str]:
     """The file at `path`, made where there is none and a terminal is named; and whose outbox it is. Each commit is flushed.
@@ -124,6 +135,7 @@ def _furnished(db: sqlite3.Connection, path: Path, terminal: str | None) -> str:
             db.execute("INSERT INTO numbering (terminal) VALUES (?)", (terminal,))
         elif version != _VERSION:
             raise unfit(path, f"it was written by a later release (version {version})", "use that release")
+        db.execute(_FAILURE)
     [(found,)] = db.execute("SELECT terminal FROM numbering")
     if terminal is not None and terminal != found:
         raise unfit(path, f"this is the outbox of terminal {found}, not of {terminal}", "each terminal has its own")

@@ -1,4 +1,4 @@
-"""Who posts: the terminal by its signature (RFC 9421), and a person at it by a bearer token (RFC 6750)."""
+"""Who posts: the terminal, by its signature (RFC 9421). A person's token goes with that person's acts alone (`Door.post`)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ class Signing(httpx.Auth):
 
     requires_request_body = True
 
-    def __init__(self, key: SigningKey | None, *, token: str | None = None) -> None:
-        """`key` is the terminal's; `token` that of the person whose act is reported. Either may be left out."""
+    def __init__(self, key: SigningKey) -> None:
+        """`key` is the terminal's."""
         self._key = key
-        self._token = token
 
     @classmethod
-    def of_file(cls, path: Path, *, token: str | None = None) -> Self:
-        """Signs with the key in the file at `path`: what `roundledger keys issue TERMINAL --json` printed.
+    def of_file(cls, path: Path) -> Self:
+        """Signs with the key in the file at `path`: what `roundledger keys issue TERMINAL --out FILE` wrote.
 
         Raises Refusal LGR-0722, which shows nothing of the file.
         """
@@ -38,15 +37,12 @@ class Signing(httpx.Auth):
             raise _unreadable(path, f"the key cannot be read: {error.strerror}") from None
         except (msgspec.DecodeError, ValueError):
             raise _unreadable(path, "this is no terminal's key") from None
-        return cls(SigningKey(id=found.key, algorithm=found.algorithm, secret=found.secret), token=token)
+        return cls(SigningKey(id=found.key, algorithm=found.algorithm, secret=found.secret))
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         """Adds the fields to a request that is about to be sent."""
-        if self._token is not None:
-            request.headers["Authorization"] = f"Bearer {self._token}"
-        if self._key is not None:
-            covered = {name: request.headers[name] for name in _COVERED if name in request.headers}
-            request.headers.update(sign(self._key, request.method, str(request.url), covered, request.content))
+        covered = {name: request.headers[name] for name in _COVERED if name in request.headers}
+        request.headers.update(sign(self._key, request.method, str(request.url), covered, request.content))
         yield request
 
 
@@ -57,6 +53,5 @@ class _KeyFile(msgspec.Struct, frozen=True):
 
 
 def _unreadable(path: Path, detail: str) -> Refusal:
-    return Refusal(
-        "LGR-0722", detail, field="key", value=str(path), help="keep what `roundledger keys issue TERMINAL --json` prints"
-    )
+    help = "name the file that `roundledger keys issue TERMINAL --out FILE` wrote"
+    return Refusal("LGR-0722", detail, field="key", value=str(path), help=help)

@@ -51,6 +51,14 @@ class Correcting(Guards):
             )
         )
 
+    def effects_of(self, regulation: Regulation, correction: UUID, origin: Origin) -> list[Event]:
+        """What the last approval of a correction that waits would bring about, on the round as it is now. Nothing happens.
+
+        Raises the reason where it could not be approved (any more).
+        """
+        asked = Asked.of(self._waiting(correction).proposed)
+        return effects(Case(self, regulation, asked, correction, origin))
+
     # Another person decides.
 
     def verify_approval(self, regulation: Regulation, correction: UUID, origin: Origin) -> list[Event]:

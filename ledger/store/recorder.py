@@ -455,6 +455,8 @@ def _refusal_text(refusal: Refusal) -> str:
 def _receipt(row: dict[str, Any]) -> Receipt:
     said = row["refusal"]
     refusal = None if said is None else Refusal(said.pop("code"), said.pop("detail"), **said)
+    if refusal is not None:
+        refusal.final = True  # else it would not have been stored
     return Receipt(bytes(row["fingerprint"]), row["round"], tuple(row["positions"] or ()), refusal)
 
 

@@ -133,6 +133,7 @@ def refusals_page() -> str:
                 text = page(code)
                 assert text is not None
                 again = "worth sending again" if meaning.retryable else "not worth sending again"
+                again += " while something before it may be under way" if meaning.early else ""
                 words = text.split("\n\n")[1].replace("<", "\\<")
                 parts += [f"### {code}\n", f"**{meaning.title}.** {words}\n", f"HTTP {meaning.status}; {again}.\n"]
     return _page(parts)
@@ -292,6 +293,10 @@ REFUSALS = """\
 Every error that a person or a terminal can cause has a code, which never changes its meaning. The door answers it as a problem of
 RFC 9457 with the HTTP status given here; the command line prints `error[CODE]` and exits with 2. `roundledger explain-error CODE`
 and `GET /problems/CODE` print the same text. *Worth sending again* means that the very same input may succeed later.
+
+Some are so only while something that comes before may still be under way. An event with a number is judged for good where
+nothing is missing that its terminal numbered before it: `retryable` is then false, and the id stays refused. What is not there
+by its id (404) may also be another terminal's, so at a table that has several it stays worth sending again.
 """
 
 RIGHTS = """\

@@ -1,6 +1,6 @@
 """docker-compose.yml is read by Compose's own parser, where one is at hand, and says what it must; no container was started here.
 
-`ROUNDLEDGER_COMPOSE` names the program `docker-compose` (version 2); without it, a `docker` that has the plugin is looked for.
+`LEDGER_COMPOSE` names the program `docker-compose` (version 2); without it, a `docker` that has the plugin is looked for.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SLIPS = {
 
 
 def compose() -> list[str] | None:
-    if named := os.environ.get("ROUNDLEDGER_COMPOSE"):
+    if named := os.environ.get("LEDGER_COMPOSE"):
         return [named]
     docker = shutil.which("docker")
     if docker and subprocess.run([docker, "compose", "version"], capture_output=True, check=False).returncode == 0:
@@ -41,7 +41,7 @@ def compose() -> list[str] | None:
 def parse(file: Path) -> subprocess.CompletedProcess[str]:
     command = compose()
     if command is None:
-        pytest.skip("no Compose here: install Docker's compose plugin, or name the program in ROUNDLEDGER_COMPOSE")
+        pytest.skip("no Compose here: install Docker's compose plugin, or name the program in LEDGER_COMPOSE")
     return subprocess.run(
         [*command, "--project-directory", str(ROOT), "-f", str(file), "config", "-q"], capture_output=True, text=True, check=False
     )

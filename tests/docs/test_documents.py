@@ -44,3 +44,11 @@ def test_every_version_says_what_it_does_to_payouts() -> None:
     for version in versions:
         words = re.search(r"^### Changes that alter a payout\n+(?!#)\S", version, re.MULTILINE)
         assert words, version.splitlines()[0]
+
+
+def test_every_variable_of_this_program_begins_alike() -> None:
+    """LEDGER_: who sets a variable should not have to know which command reads it."""
+    files = [file for folder in ("cli", "ledger", "projections", "docs", ".ci") for file in (ROOT / folder).rglob("*")]
+    told = [file for file in [*files, *ROOT.glob("*.*")] if file.is_file() and file.suffix != ".pyc"]
+    other = re.compile("ROUND_?LEDGER_[A-Z]")
+    assert [str(file.relative_to(ROOT)) for file in told if other.search(file.read_text("utf-8", "replace"))] == []

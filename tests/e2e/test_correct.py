@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -9,7 +13,7 @@ from typing import Any
 import pytest
 
 from cli.demo_service import service
-from tests.e2e.process import printed, roundledger
+from tests.e2e.process import environment, printed, roundledger
 from tests.support import Terminal, accepted, house
 
 AUTHOR, APPROVER, AUDITOR = "S-7", "S-8", "A-1"
@@ -40,11 +44,11 @@ def way(request: pytest.FixtureRequest, dsn: str) -> Iterator[dict[str, Any]]:
     else:
         with service(dsn) as url:
             # The database stands in the way of nobody who has the service: this one does not exist.
-            yield {"ROUNDLEDGER_URL": url, "LEDGER_DSN": "host=nowhere.invalid"}
+            yield {"LEDGER_URL": url, "LEDGER_DSN": "host=nowhere.invalid"}
 
 
 def as_(person: str, tokens: dict[str, str]) -> dict[str, Any]:
-    return {"ROUNDLEDGER_TOKEN": tokens[person], "ROUNDLEDGER_PERSON": person}
+    return {"LEDGER_TOKEN": tokens[person], "LEDGER_PERSON": person}
 
 
 def test_one_person_proposes_and_another_approves(
@@ -59,11 +63,11 @@ def test_one_person_proposes_and_another_approves(
     [waiting] = printed("correct", "list", LEDGER_DSN=dsn)["corrections"]
     assert (waiting["correction"], waiting["stake"], waiting["status"]) == (correction, "5000", "proposed")
     assert waiting["proposed_by"] == AUTHOR
-    own = roundledger("correct", "approve", round_, correction, code=2, **author, **way)
+    own = roundledger("correct", "approve", round_, correction, "--yes", code=2, **author, **way)
     assert "error[LGR-0249]" in own.stderr
-    none = roundledger("correct", "approve", round_, "0123456789", code=2, **approver, **way)
+    none = roundledger("correct", "approve", round_, "0123456789", "--yes", code=2, **approver, **way)
     assert "error[LGR-0701]: no correction has an id that begins so" in none.stderr
-    approved = printed("correct", "approve", round_, correction[:10], **approver, **way)
+    approved = printed("correct", "approve", round_, correction[:10], "--yes", **approver, **way)
     assert approved["made"] is True
     assert printed("correct", "list", LEDGER_DSN=dsn)["corrections"] == []
     [made] = printed("correct", "list", "--round", round_[:13], "--all", LEDGER_DSN=dsn)["corrections"]
@@ -78,9 +82,9 @@ def test_a_name_that_is_typed_is_nobody(
     table, _ = settled
     wish = ("correct", "propose", str(table.round), "outcome", "--outcome", "7", "--reason", "miskeyed_outcome")
     for settings, code in (
-        ({"ROUNDLEDGER_PERSON": AUTHOR}, "LGR-0801"),
-        ({"ROUNDLEDGER_PERSON": AUTHOR, "ROUNDLEDGER_TOKEN": "rlt_made-up"}, "LGR-0802"),
-        ({"ROUNDLEDGER_PERSON": AUTHOR, "ROUNDLEDGER_TOKEN": tokens[APPROVER]}, "LGR-0804"),
+        ({"LEDGER_PERSON": AUTHOR}, "LGR-0801"),
+        ({"LEDGER_PERSON": AUTHOR, "LEDGER_TOKEN": "rlt_made-up"}, "LGR-0802"),
+        ({"LEDGER_PERSON": AUTHOR, "LEDGER_TOKEN": tokens[APPROVER]}, "LGR-0804"),
         (as_(AUDITOR, tokens), "LGR-0804"),
     ):
         refused = roundledger(*wish, code=2, **settings, **way)
@@ -97,7 +101,76 @@ def test_a_settled_round_is_corrected_beside_a_service_that_plays_its_table(
         accepted(playing.post([table.open(), table.bet("red")]))
         wish = ("correct", "propose", round_, "bet_void", "--bet", bet, "--reason", "dispute_upheld", "--note", "seen on camera")
         proposed = printed(*wish, **as_(AUTHOR, tokens), LEDGER_DSN=dsn)
-        printed("correct", "approve", round_, proposed["correction"], **as_(APPROVER, tokens), LEDGER_DSN=dsn)
+        printed("correct", "approve", round_, proposed["correction"], "--yes", **as_(APPROVER, tokens), LEDGER_DSN=dsn)
         accepted(playing.post([table.bet("black"), table.close(), table.outcome("1")]))
         [found] = [each for each in playing.round(table.round).bets.values() if each.spot == "red"]
     assert found.result == "won"
+
+
+def proposed(dsn: str, tokens: dict[str, str], table: Terminal, kind: str, *fields: str, reason: str = "miskeyed_stake") -> str:
+    """The id of a correction that the author proposes."""
+    wish = ("correct", "propose", str(table.round), kind, *fields, "--reason", reason)
+    return str(printed(*wish, **as_(AUTHOR, tokens), LEDGER_DSN=dsn)["correction"])
+
+
+def test_whoever_approves_is_shown_what_changes(dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str]) -> None:
+    table, bet = settled
+    fields = ("--bet", bet, "--stake", "50.00", "--player", "P-2", "--note", "the chips were of fifty")
+    correction = proposed(dsn, tokens, table, "bet", *fields)
+    other = proposed(dsn, tokens, table, "outcome", "--outcome", "7", reason="miskeyed_outcome")
+    shown = printed("correct", "show", str(table.round), correction, LEDGER_DSN=dsn)
+    changes = {row["field"]: (row["bet"], row["was"], row["becomes"]) for row in shown["changes"]}
+    assert changes["player"] == (bet, "P-1", "P-2")
+    assert changes["stake"] == (bet, "MOP 100.00", "MOP 50.00")
+    assert changes["returned"] == (bet, "MOP 3600.00", "MOP 1800.00")
+    assert {row["player"]: row["difference"] for row in shown["players"]} == {"P-1": "-350000", "P-2": "175000"}
+    assert (shown["proposed_by"], shown["reason"], shown["note"]) == (AUTHOR, "miskeyed_stake", "the chips were of fifty")
+    assert [row["correction"] for row in shown["others"]] == [other]
+    assert "other proposals" in " ".join(shown["notes"])
+    outcome = printed("correct", "show", str(table.round), other, LEDGER_DSN=dsn)
+    assert ("17, black", "7, red") in [(row["was"], row["becomes"]) for row in outcome["changes"]]
+    assert {row["player"]: row["difference"] for row in outcome["players"]} == {"P-1": "-360000"}
+    assert not any("limits" in note for note in [*shown["notes"], *outcome["notes"]])
+
+
+def test_a_stake_beyond_the_tables_limits_is_said(dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str]) -> None:
+    table, bet = settled
+    correction = proposed(dsn, tokens, table, "bet", "--bet", bet, "--stake", "900000.00")
+    shown = printed("correct", "show", str(table.round), correction, LEDGER_DSN=dsn)
+    assert any("beyond the limits of table R01" in note for note in shown["notes"])
+
+
+def test_nobody_approves_what_they_were_not_shown(
+    dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str], way: dict[str, Any]
+) -> None:
+    table, bet = settled
+    correction = proposed(dsn, tokens, table, "bet_void", "--bet", bet)
+    approve = ("correct", "approve", str(table.round), correction)
+    for form in ((), ("--json",)):
+        blind = roundledger(*approve, *form, code=2, **as_(APPROVER, tokens), **way)
+        assert f"roundledger correct show {table.round} {correction}" in blind.stderr
+        assert "--yes" in blind.stderr
+    assert len(printed("correct", "list", LEDGER_DSN=dsn)["corrections"]) == 1
+    done = roundledger(*approve, "--yes", **as_(APPROVER, tokens), **way)
+    assert "approved and made" in done.stderr
+    assert ("What changes" in done.stdout) is ("LEDGER_URL" not in way), "it is shown where it can be, before it is made"
+    again = roundledger("correct", "show", str(table.round), correction, code=2, LEDGER_DSN=dsn)
+    assert "error[LGR-0243]" in again.stderr
+
+
+def test_a_person_at_a_screen_is_asked(dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str]) -> None:
+    table, bet = settled
+    correction = proposed(dsn, tokens, table, "bet_void", "--bet", bet)
+    words = [sys.executable, "-m", "cli", "correct", "approve", str(table.round), correction]
+    for answer, code, left in (("n", 130, 1), ("y", 0, 0)):
+        ours, theirs = pty.openpty()
+        with os.fdopen(ours, "w") as keyboard, os.fdopen(theirs) as stdin:
+            keyboard.write(f"{answer}\n")
+            keyboard.flush()
+            settings = environment(**as_(APPROVER, tokens), LEDGER_DSN=dsn)
+            done = subprocess.run(words, env=settings, stdin=stdin, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == code, done.stderr
+        assert "Approve it?" in done.stderr
+        assert "P-1" in done.stdout
+        assert "-3500.00" in done.stdout, "what the player gives back, less the stake"
+        assert len(printed("correct", "list", LEDGER_DSN=dsn)["corrections"]) == left

@@ -254,43 +254,81 @@ def test_b23_what_is_refused_as_a_whole_blames_nobody(floor: Floor, outbox: Outb
 
 
 @pytest.mark.parametrize("batch", [1, 100])
-def test_b24_an_outcome_before_its_close_is_sent_again_until_it_fits(floor: Floor, outbox: Outbox, batch: int) -> None:
-    """B24: what is turned away for now stays in the outbox; in the end the round is whole."""
-    opening, bet, close, outcome = Table().whole(1)
+def test_b24_an_outcome_that_was_put_in_before_its_close_settles_nothing(floor: Floor, outbox: Outbox, batch: int) -> None:
+    """B24: it is told so for good, so that it cannot settle the bets that were placed after it; the next outcome does."""
+    table = Table()
+    opening, bet, close, outcome = table.whole(1)
     outbox.put(opening, outcome, bet, close)
     done = sent(outbox, floor.url, batch=batch)
-    assert (done.accepted, done.waiting, done.rejected) == (4, 0, 0)
-    once(floor, [opening, bet, close, outcome])
+    assert (done.accepted, done.waiting, done.rejected) == (3, 0, 1)
+    [early] = outbox.rejected()
+    assert (early.id, early.problem.code) == (outcome.id, "LGR-0205")
+    after = table.event(RecordOutcome(outcome="4"))
+    outbox.put(after)
+    assert sent(outbox, floor.url).accepted == 1
+    assert outbox.standing().contiguous == outbox.standing().received == 5
+    once(floor, [opening, bet, close, after])
 
 
-def test_b24_a_bet_before_its_opening_comes_first_again_as_soon_as_something_moves(floor: Floor, outbox: Outbox) -> None:
-    """B24: not only when all else has been sent, for then betting would be closed."""
+def test_an_outcome_of_another_opening_of_the_outbox_is_judged_by_what_waits_before_it(
+    floor: Floor, outbox: Outbox, tmp_path: Path
+) -> None:
+    """Each opening begins an epoch, whose numbers say nothing of the earlier ones: whether they wait is said with the post."""
     opening, bet, close, outcome = Table().whole(1)
-    outbox.put(bet, opening, close, outcome)
-    done = sent(outbox, floor.url, batch=1)
-    assert (done.accepted, done.waiting, done.rejected, done.posts) == (4, 0, 0, 5)
-    once(floor, [opening, bet, close, outcome])
+    for event in (opening, outcome, bet, close):
+        with Outbox(outbox.path) as box:
+            box.put(event)
+    done = sent(outbox, floor.url)
+    assert (done.accepted, done.waiting, done.rejected) == (3, 0, 1)
+    assert outbox.rejected()[0].id == outcome.id
+
+
+def test_what_waits_for_an_event_of_an_earlier_opening_is_not_given_up(floor: Floor, outbox: Outbox) -> None:
+    """The opening waits, because the table has a round; its bets, of a later epoch, are turned away with it and taken with it."""
+    table, other = Table(), Table()
+    before = table.whole(0)
+    floor.accepted(
+        *(json.loads(event.encoded()) for event in before[:2])
+    )  # another program opened the table's round, and closed it
+    opening, bet, close, outcome = other.whole(1)
+    for event in (opening, bet, close, outcome):
+        with Outbox(outbox.path) as box:
+            box.put(event)
+    done = sent(outbox, floor.url)
+    assert (done.accepted, done.waiting, done.rejected) == (0, 4, 0)
+    floor.accepted(json.loads(before[2].encoded()))
+    done = sent(outbox, floor.url)
+    assert (done.accepted, done.waiting, done.rejected) == (4, 0, 0)
 
 
 def test_what_can_never_be_taken_holds_up_nothing_else(floor: Floor, outbox: Outbox) -> None:
-    """The bets of a round that was never opened are tried again, and the table goes on meanwhile."""
+    """The bet of a round that was never opened is refused for good, and the table goes on."""
     table = Table()
     orphan = table.bet()
     events = table.whole(3)
     outbox.put(orphan, *events)
     done = sent(outbox, floor.url, batch=2)
-    assert (done.accepted, done.waiting, done.failure) == (6, 1, None)
-    stands = outbox.standing()
-    assert (stands.waiting, stands.contiguous) == (1, 0)
-    assert stands.last_problem is not None
-    assert stands.last_problem.startswith("LGR-0202")
+    assert (done.accepted, done.waiting, done.rejected, done.failure) == (6, 0, 1, None)
+    [rejected] = outbox.rejected()
+    assert (rejected.id, rejected.problem.code, rejected.problem.retryable) == (orphan.id, "LGR-0202", False)
+    assert outbox.standing().contiguous == 7
     once(floor, events)
+
+
+def test_what_is_turned_away_is_passed_over_until_a_person_gives_it_up(floor: Floor, outbox: Outbox) -> None:
+    """A second opening waits for the end of the first round, which its terminal does not report."""
+    table = Table()
+    first, second = table.opened(), table.opened()
+    bet = happened(table.bet().data, terminal=TERMINAL, round=first.round)
+    outbox.put(first, second, bet)
+    done = sent(outbox, floor.url)
+    assert (done.accepted, done.waiting, done.failure) == (2, 1, None)
     [waiting] = outbox.turned_away()
-    assert (waiting.id, waiting.problem.code, waiting.answered_at) == (orphan.id, "LGR-0202", None)
-    assert (outbox.give_up([orphan.id]), outbox.give_up([orphan.id])) == (1, 0)
+    assert (waiting.id, waiting.problem.code, waiting.answered_at) == (second.id, "LGR-0201", None)
+    assert (outbox.give_up([second.id]), outbox.give_up([second.id])) == (1, 0)
     assert sent(outbox, floor.url).posts == 0, "somebody decided that it is sent no more"
     [given_up] = outbox.rejected()
-    assert (given_up.id, given_up.problem.code) == (orphan.id, "LGR-0202")
+    assert (given_up.id, given_up.problem.code) == (second.id, "LGR-0201")
 
 
 # The link.

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
+import os
+import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
 from cli.main import run
+from ledger.client import Signing
 from ledger.errors import Refusal
 from ledger.signatures import SigningKey, new_secret
 from ledger.store import credentials
@@ -116,3 +121,86 @@ def test_a_token_is_rotated_and_revoked(capsys: pytest.CaptureFixture[str], dsn:
     with psycopg.connect(dsn) as conn, pytest.raises(Refusal):
         credentials.authenticate_token(conn, new["token"])
     assert "LGR-0805" in refused(capsys, "tokens", "revoke", "S-7.none")
+
+
+ISSUES = (("keys", "issue", "T-R01"), ("keys", "issue", "T-R01", "--algorithm", "hmac-sha256"), ("tokens", "issue", "S-7"))
+
+
+@pytest.mark.parametrize("form", [(), ("--json",), ("--csv",)])
+@pytest.mark.parametrize("words", ISSUES)
+def test_a_secret_goes_into_a_new_file_of_its_owner_and_is_not_shown(
+    capsys: pytest.CaptureFixture[str], dsn: str, tmp_path: Path, words: tuple[str, ...], form: tuple[str, ...]
+) -> None:
+    out = tmp_path / "secret"
+    before = os.umask(0)
+    try:
+        assert run([*words, "--out", str(out), *form]) == 0
+    finally:
+        os.umask(before)
+    said = capsys.readouterr()
+    assert out.stat().st_mode & 0o777 == 0o600
+    text = out.read_text()
+    secret = text.strip() if words[0] == "tokens" else json.loads(text)["secret"]
+    assert secret not in said.out + said.err
+    assert "you alone can read" in said.err
+    with psycopg.connect(dsn) as conn:
+        if words[0] == "tokens":
+            assert credentials.authenticate_token(conn, secret) == "S-7"
+        else:
+            Signing.of_file(out)
+            assert [key.id for key in credentials.keys(conn)] == [json.loads(text)["key"]]
+
+
+@pytest.mark.parametrize("rotated", [False, True], ids=["issue", "rotate"])
+@pytest.mark.parametrize("whose", ["keys", "tokens"])
+def test_a_file_that_is_there_is_kept_and_nothing_is_issued(
+    capsys: pytest.CaptureFixture[str], dsn: str, tmp_path: Path, whose: str, rotated: bool
+) -> None:
+    """It may be the only copy of the key in use."""
+    out, link = tmp_path / "secret", tmp_path / "link"
+    issue = (whose, "issue", "T-R01" if whose == "keys" else "S-7")
+    first = typed(capsys, *issue, "--out", str(out))
+    held, words = out.read_bytes(), (whose, "rotate", "T-R01" if whose == "keys" else first["id"]) if rotated else issue
+    link.symlink_to(tmp_path / "nowhere")
+    rows = typed(capsys, whose, "list")[whose]
+    for taken in (out, link, tmp_path, tmp_path / "no folder" / "x"):
+        assert "error[LGR-0724]" in refused(capsys, *words, "--out", str(taken))
+    assert out.read_bytes() == held
+    assert typed(capsys, whose, "list")[whose] == rows
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (ISSUES[0], "The ledger keeps the public key alone"),
+        (ISSUES[1], "The ledger keeps it too"),
+        (ISSUES[2], "The ledger keeps its SHA-256 and its last four characters"),
+    ],
+)
+def test_what_is_kept_of_a_secret_is_said_as_it_is(
+    capsys: pytest.CaptureFixture[str], dsn: str, words: tuple[str, ...], kept: str
+) -> None:
+    """Of an hmac key it was said that it is kept nowhere, while the ledger has to hold it to check what is signed."""
+    assert run([*words]) == 0
+    out, err = capsys.readouterr()
+    assert kept in err
+    assert "nowhere" not in err
+    secret = out.split()[-1]
+    with psycopg.connect(dsn) as conn:
+        table = "ledger.keys" if words[0] == "keys" else "ledger.tokens"
+        rows = str(conn.execute(f"SELECT t.* FROM {table} AS t").fetchall())
+    held = SigningKey(id="", algorithm="hmac-sha256", secret=secret).verifying().material if words[0] == "keys" else secret
+    assert (repr(held)[2:-1] in rows) is ("hmac-sha256" in words)
+
+
+@pytest.mark.parametrize(("mode", "warned"), [(0o600, False), (0o400, False), (0o640, True), (0o604, True)])
+def test_a_key_that_others_can_read_is_warned_of(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mode: int, warned: bool
+) -> None:
+    out = tmp_path / "key"
+    typed(capsys, "keys", "issue", "T-R01", "--out", str(out))
+    out.chmod(mode)
+    sent = ("terminal", "send", "--outbox", str(tmp_path / "box"), "--terminal", "T-R01", "--key", str(out))
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert run([*sent]) == 0
+    assert ("others on this machine can read the key" in capsys.readouterr().err) is warned

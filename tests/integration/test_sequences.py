@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
+import msgspec
 import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,10 +20,11 @@ from hypothesis import strategies as st
 
 from ledger import sequences
 from ledger.application import Rounds
+from ledger.property import Table
 from ledger.reports import CloseBetting, OpenRound, Received, Report, Verdict
 from ledger.store import log
 from ledger.store.sequences import standings
-from tests.support import Terminal, accepted, codes, house
+from tests.support import DEMO, Terminal, accepted, codes, house
 
 
 @pytest.fixture
@@ -129,6 +131,88 @@ def test_a_refusal_by_the_round_s_state_is_final_only_when_nothing_before_it_is_
     assert told(verdict) == (5, ())
     assert codes(rounds.post([late])) == ["LGR-0210"], "burnt"
     assert kept(dsn, table.name) == {(table.name, 0): [(1, 5)]}
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["in memory", "from the log"])
+def test_an_outcome_that_its_terminal_numbered_before_its_bell_is_no_outcome_for_good(dsn: str, restarted: bool) -> None:
+    """It waited, and when the bell came it settled the round: the bets as well that were placed after it."""
+    table = Terminal()
+    with closing(house(dsn)) as rounds:
+        accepted(rounds.post([table.open(sequence=1), table.bet("red", sequence=2)]))
+        early = table.outcome("17", sequence=3)
+        [verdict] = rounds.post([early])
+        assert verdict.refusal is not None
+        assert (verdict.refusal.code, verdict.refusal.retryable) == ("LGR-0205", False)
+        assert told(verdict) == (3, ())
+    with closing(house(dsn)) as rounds:
+        if restarted:
+            rounds.rest()
+        accepted(rounds.post([table.bet("straight:17", sequence=4), table.close(sequence=5)]))
+        [verdict] = rounds.post([early])
+        assert verdict.refusal is not None
+        assert (verdict.refusal.code, verdict.refusal.retryable) == ("LGR-0205", False), "burnt"
+        accepted(rounds.post([table.outcome("4", sequence=6)]))
+
+
+def test_what_came_after_it_in_one_post_was_not_here_when_it_was_refused(rounds: Rounds) -> None:
+    """Bell and bet are numbered before the outcome and come behind it: it was overtaken, and fits the next time."""
+    table = Terminal()
+    accepted(rounds.post([table.open(sequence=1)]))
+    outcome = table.outcome("17", sequence=4)
+    verdicts = rounds.post([outcome, table.close(sequence=3), table.bet("red", sequence=2)])
+    assert codes(verdicts) == ["LGR-0205", "accepted", "accepted"]
+    assert verdicts[0].refusal is not None
+    assert verdicts[0].refusal.retryable
+    accepted(rounds.post([outcome]))
+
+
+def test_refusals_in_one_post_settle_each_others_numbers_in_their_order(rounds: Rounds) -> None:
+    table = Terminal()
+    accepted(rounds.post([table.open(sequence=1)]))
+    wrong = [table.bet("split:3-4", sequence=2), table.bet("split:3-5", sequence=3), table.outcome("17", sequence=4)]
+    verdicts = rounds.post(wrong)
+    assert [verdict.refusal is not None and verdict.refusal.retryable for verdict in verdicts] == [False] * 3
+    assert told(verdicts[-1]) == (4, ())
+
+
+def test_a_bet_of_a_round_that_its_terminal_never_opened_is_refused_for_good(rounds: Rounds, dsn: str) -> None:
+    """The first of its epoch, and the next ones, without the ledger having heard of any table of theirs."""
+    table = Terminal()
+    for number in (1, 2, 3):
+        [verdict] = rounds.post([table.bet("red", sequence=number, epoch=7)])
+        assert verdict.refusal is not None
+        assert (verdict.refusal.code, verdict.refusal.retryable) == ("LGR-0202", False)
+    [verdict] = rounds.post([table.bet("red", sequence=5, epoch=7)])
+    assert verdict.refusal is not None
+    assert verdict.refusal.retryable, "4 may be the opening"
+    assert kept(dsn, table.name) == {(table.name, 7): [(1, 3)]}
+
+
+def test_what_another_terminal_of_the_table_may_still_bring_is_waited_for(dsn: str) -> None:
+    def both(table: Table) -> Table:
+        return msgspec.structs.replace(table, terminals=("T-R01", "T-R01-b")) if table.id == "R01" else table
+
+    config = msgspec.structs.replace(DEMO, tables=tuple(map(both, DEMO.tables)))
+    table = Terminal()
+    with closing(house(dsn, config)) as rounds:
+        orphan = table.bet("red", sequence=1, terminal="T-R01-b", round=uuid4())
+        [verdict] = rounds.post([orphan])
+        assert verdict.refusal is not None
+        assert (verdict.refusal.code, verdict.refusal.retryable) == ("LGR-0202", True)
+        table.round = orphan.round
+        accepted(rounds.post([table.report(OpenRound(table="R01", game="roulette"), sequence=1), orphan]))
+
+
+def test_what_waits_in_an_earlier_epoch_keeps_a_refusal_from_being_final(rounds: Rounds) -> None:
+    """A terminal that was restarted still has the bell of its last epoch; its numbers cannot say so, and its post does."""
+    table = Terminal()
+    accepted(rounds.post([table.open(sequence=1, epoch=1)]))
+    outcome, close = table.outcome("17", sequence=1, epoch=2, behind=True), table.close(sequence=2, epoch=1)
+    [verdict] = rounds.post([outcome])
+    assert verdict.refusal is not None
+    assert verdict.refusal.retryable
+    accepted(rounds.post([close]))
+    accepted(rounds.post([outcome]))
 
 
 def test_what_a_group_could_not_append_was_not_received(rounds: Rounds, dsn: str) -> None:

@@ -9,14 +9,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import psycopg
 import pytest
 
 from cli.main import run
+from ledger import property as house
 from ledger.application import Rounds
 from ledger.client import Door, Outbox, Retry, Sender, happened
 from ledger.property import OptIn, Property, Table
@@ -33,6 +35,11 @@ HOUSE = Property(
     tables=tuple(
         Table(name, "A", game, "MOP", "0.01", terminals=(f"T-{name}",))
         for name, game in (("R01", "roulette"), ("C01", "cussec"), ("F01", "fantan"), ("K01", "craps"))
+    ),
+    people=(
+        house.Person(id="S-7", roles=("supervisor",)),
+        house.Person(id="S-8", roles=("supervisor",)),
+        house.Person(id="D-1", roles=("dealer",)),
     ),
     opt_ins=(OptIn("30/2003", "tests", "nobody"), OptIn("31/2003", "tests", "nobody")),
 )
@@ -160,15 +167,48 @@ def test_what_is_rejected_is_said_and_stays_for_a_person(terminal: Terminal) -> 
 
 
 def test_what_is_turned_away_for_ever_is_given_up_by_a_person(terminal: Terminal) -> None:
-    bet = ("player=P-1", "spot=red", "stake=1000", "currency=MOP")
-    said = terminal("send", "BetPlaced", *bet, "--round", str(uuid4()), "--terminal", "T-R01", "--json")
+    opening = ("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01", "--json")
+    assert terminal(*opening).code == 0
+    said = terminal(*opening)
     assert (said.code, said.json["waiting"]) == (1, 1)
     [waiting] = terminal("status", "--json").json["turned_away"]
-    assert waiting["code"] == "LGR-0202"
+    assert waiting["code"] == "LGR-0201"
     given_up = terminal("status", "--give-up", waiting["id"], "--json")
     assert "1 event given up" in given_up.err
     assert (given_up.json["waiting"], given_up.json["rejected"][0]["id"]) == (0, waiting["id"])
     assert terminal("status", "--seen").code == 0
+
+
+def test_each_reason_that_is_told_is_that_events_own(terminal: Terminal) -> None:
+    """An event that was turned away was told why another one, which waited before it, had been."""
+    opening = ("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01")
+    first = terminal(*opening, "--json").json["put"][0]["round"]
+    waits = terminal(*opening, "--json").json
+    [own] = waits["turned_away"]
+    assert (own["id"], own["problem"]["code"]) == (waits["put"][0]["id"], "LGR-0201")
+    bet = terminal("send", "BetPlaced", "player=P-1", "spot=red", "stake=1000", "currency=MOP", "--round", first)
+    assert bet.code == 1
+    assert "turned away" not in bet.err
+    assert "1 event put in before waits" in bet.err
+    lost = str(uuid4())
+    orphan = terminal("send", "BettingClosed", "--round", lost)
+    assert "LGR-0201" not in orphan.err
+    assert "LGR-0202" in orphan.err
+    other = terminal(*opening, "--round", lost)
+    assert f"table R01 has round {first} open" in other.err
+    assert other.err.count("LGR-0201") == 1
+
+
+def test_an_outcome_before_the_bell_does_not_wait_for_it(terminal: Terminal, dsn: str) -> None:
+    opening = terminal("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01", "--json").json["put"][0]
+    early = terminal("send", "OutcomeRecorded", "outcome=17", "--round", opening["round"], "--json")
+    assert (early.code, early.json["waiting"], early.json["rejected"][0]["problem"]["code"]) == (1, 0, "LGR-0205")
+    bet = ("player=P-1", "spot=straight:17", "stake=1000", "currency=MOP")
+    assert terminal("send", "BetPlaced", *bet, "--round", opening["round"]).code == 0
+    assert terminal("send", "BettingClosed", "--round", opening["round"]).code == 0
+    assert settled(dsn) == 0
+    assert terminal("send", "OutcomeRecorded", "outcome=4", "--round", opening["round"]).code == 0
+    assert settled(dsn) == 1
 
 
 def test_nothing_is_lost_where_nobody_answers(terminal: Terminal, url: str) -> None:
@@ -180,6 +220,26 @@ def test_nothing_is_lost_where_nobody_answers(terminal: Terminal, url: str) -> N
     assert "waiting: 1" in status.out
     assert terminal("send").code == 0
     assert terminal("status").code == 0
+
+
+def test_a_status_says_what_failed_last_and_when(terminal: Terminal, dsn: str) -> None:
+    opening = ("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01")
+    assert terminal(*opening, "--url", "http://127.0.0.1:9").code == 1
+    away = terminal("status", "--json").json
+    assert (away["waiting"], away["failure"], away["failure_code"]) == (1, "link", None)
+    assert "http://127.0.0.1:9 does not answer" in away["failure_reason"]
+    assert (datetime.now(UTC) - datetime.fromisoformat(away["failed_at"])).total_seconds() < 60
+    assert away["answered_at"] is None
+    with serving(dsn, require_auth=True) as server:
+        assert terminal("send", "--url", server.url).code == 1
+    refused = terminal("status")
+    assert "failure: refused" in refused.out
+    assert "failure code: LGR-0803" in refused.out
+    assert "waiting: 1" in refused.out
+    assert terminal("send").code == 0
+    mended = terminal("status", "--json").json
+    assert (mended["waiting"], mended["failure_code"]) == (0, "LGR-0803")
+    assert mended["answered_at"] > mended["failed_at"]
 
 
 def test_it_can_only_be_put_in(terminal: Terminal) -> None:
@@ -277,6 +337,123 @@ def test_a_terminal_with_its_key_is_let_in_and_one_without_keeps_its_events(
     assert settled(dsn) == 4, "those that were turned away went with the others"
     secret = json.loads(key.read_text())["secret"]
     assert secret.encode() not in b"".join(file.read_bytes() for file in outbox.parent.glob("T-R01.outbox*"))
+
+
+# What a person decides.
+
+
+class People(NamedTuple):
+    """A terminal's outbox and key, and the tokens of two supervisors at it."""
+
+    say: Terminal
+    tokens: dict[str, Path]
+    service: str
+
+
+@pytest.fixture
+def people(
+    terminal: Terminal, key: Path, dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[People]:
+    """S-7 and S-8 may decide, D-1 may not; the service takes nobody by their word."""
+    monkeypatch.setenv("LEDGER_KEY", str(key))
+    tokens = {}
+    for person in ("S-7", "S-8", "D-1"):
+        capsys.readouterr()
+        assert run(["tokens", "issue", person, "--json"]) == 0
+        tokens[person] = tmp_path / person
+        tokens[person].write_text(json.loads(capsys.readouterr().out)["token"])
+    with serving(dsn, require_auth=True) as server:
+        monkeypatch.setenv("LEDGER_URL", server.url)
+        yield People(terminal, tokens, server.url)
+
+
+def by(dsn: str, topic: str) -> list[str | None]:
+    """Whose act each event of this topic is."""
+    with psycopg.connect(dsn) as conn:
+        return [who for (who,) in conn.execute("SELECT body ->> 'by' FROM ledger.log WHERE topic = %s", (topic,))]
+
+
+def opened(say: Terminal, outbox: Path) -> tuple[str, str]:
+    """A round with one bet: both ids."""
+    opening = say("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01", "--json").json["put"][0]["round"]
+    bet = ("player=P-1", "spot=red", "stake=1000", "currency=MOP")
+    placed = say("send", "BetPlaced", *bet, "--round", opening, "--json")
+    assert placed.code == 0, placed.err
+    return opening, placed.json["put"][0]["id"]
+
+
+def test_a_refused_act_of_one_person_is_never_sent_in_anothers_name(people: People, outbox: Path, dsn: str) -> None:
+    """It was refused for want of a right, waited, and went with the token of the supervisor who came next."""
+    say = people.say
+    round_, bet = opened(say, outbox)
+    void = ("send", "BetVoided", f"bet={bet}", "reason=misplaced", "--round", round_)
+    refused = say(*void, "--token-file", str(people.tokens["D-1"]))
+    assert refused.code == 1
+    assert "LGR-0804: D-1 may not do this" in refused.err
+    assert "nothing of it is kept" in refused.err
+    said = say("send", "BettingClosed", "--round", round_, "--token-file", str(people.tokens["S-7"]), "--json")
+    assert (said.code, said.json["waiting"], said.json["rejected"]) == (0, 0, [])
+    assert by(dsn, "BetVoided.v1") == []
+    assert by(dsn, "BettingClosed.v1") == [None], "a fact of the table is nobody's"
+    with Outbox(outbox) as box:
+        stands = box.standing()
+    assert stands.contiguous == stands.last == stands.received == 1, "the act took no number, so none is missing"
+
+
+def test_a_persons_act_is_theirs_and_is_sent_after_what_waits(people: People, outbox: Path, dsn: str) -> None:
+    say = people.say
+    round_, bet = opened(say, outbox)
+    lowered = say("send", "BetChanged", f"bet={bet}", "stake=500", "--round", round_, "--later")
+    assert lowered.code == 0
+    void = ("send", "BetVoided", f"bet={bet}", "reason=misplaced", "--round", round_)
+    said = say(*void, "--token-file", str(people.tokens["S-8"]), "--json")
+    assert (said.code, said.json["put"], said.json["act"]["status"]) == (0, [], "accepted")
+    assert said.json["sent"]["accepted"] == 1
+    assert by(dsn, "BetVoided.v1") == ["S-8"]
+
+
+def test_what_waited_for_an_act_is_sent_after_it(people: People, outbox: Path, dsn: str) -> None:
+    say, token = people.say, str(people.tokens["S-7"])
+    round_, _ = opened(say, outbox)
+    hold = say("send", "RoundHeld", "reason=dispute", "--round", round_, "--token-file", token, "--json").json["act"]["id"]
+    assert say("send", "BettingClosed", "--round", round_).code == 0
+    assert say("send", "OutcomeRecorded", "outcome=17", "--round", round_).code == 1, "held"
+    said = say("send", "RoundReleased", f"hold={hold}", "finding=stands", "--round", round_, "--token-file", token, "--json")
+    assert (said.code, said.json["waiting"], said.json["sent"]["accepted"]) == (0, 0, 1)
+    assert settled(dsn) == 1
+
+
+def test_an_act_that_cannot_be_sent_is_not_kept(people: People, outbox: Path, dsn: str) -> None:
+    say = people.say
+    round_, bet = opened(say, outbox)
+    void = ("send", "BetVoided", f"bet={bet}", "reason=misplaced", "--round", round_, "--token-file", str(people.tokens["S-7"]))
+    away = say(*void, "--url", "http://127.0.0.1:9")
+    assert away.code == 1
+    assert "nobody knows whether it was taken" in away.err
+    assert say("send", "BettingClosed", "--round", round_, "--later").code == 0
+    unsent = say(*void, "--url", "http://127.0.0.1:9", "--json")
+    assert (unsent.code, unsent.json["act"]["status"], unsent.json["waiting"]) == (1, "unsent", 1), "the facts wait, not the act"
+    assert say("send").code == 0
+    assert by(dsn, "BetVoided.v1") == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "words"),
+    [
+        (["RoundHeld", "reason=dispute", "--round", str(uuid4()), "--later"], "", "LGR-0723"),
+        ([], json.dumps({"type": "RoundHeld", "round": str(uuid4()), "data": {"reason": "dispute"}}), "LGR-0723"),
+        (["RoundHeld", "reason=dispute", "--round", str(uuid4())], "", "no token says who you are"),
+    ],
+)
+def test_an_act_neither_waits_nor_goes_without_its_person(
+    terminal: Terminal, outbox: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], stdin: str, words: str
+) -> None:
+    monkeypatch.delenv("LEDGER_TOKEN", raising=False)
+    said = terminal("send", *arguments, "--terminal", "T-R01", stdin=stdin)
+    assert said.code == 2
+    assert words in said.err
+    with Outbox(outbox) as box:
+        assert (box.standing().last, box.standing().waiting) == (0, 0)
 
 
 # The sender.

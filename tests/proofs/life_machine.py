@@ -382,7 +382,7 @@ class Life(RuleBasedStateMachine):
             early = {"LGR-0304"} if report.sequence is not None else set()
             assert verdict.refusal.code in no | early, f"{name} was refused for {verdict.refusal}, and should be for {no}"
             self.place.refused[verdict.refusal.code] += 1
-        if verdict.refusal is None or not verdict.refusal.meaning.retryable:
+        if verdict.refusal is None or not verdict.refusal.retryable:
             self.before.append((report, verdict))
         return verdict.refusal is None
 

@@ -12,7 +12,7 @@ import pytest
 from ledger import rights
 from ledger.errors import Refusal
 from ledger.property import Person, Property, Table
-from ledger.reports import Body, Caller, HoldRound, PlaceBet, Report, SignOn
+from ledger.reports import PERSONS_ACTS, Body, Caller, CloseBetting, HoldRound, PlaceBet, RecordOutcome, Report, SignOn
 from tests.support import DEMO
 
 BET = PlaceBet(player="P-1", spot="red", stake="100", currency="MOP")
@@ -125,3 +125,17 @@ def test_a_refusal_names_who_may() -> None:
     with pytest.raises(Refusal) as refusal:
         rights.verify_act(report(BET, Caller(person="S-1"), terminal="S-1", personal=True), "R01", HOUSE)
     assert refusal.value.help == "it takes a terminal of the table, by its signature"
+
+
+def test_what_no_terminal_may_report_is_a_persons_act_and_nothing_else_is() -> None:
+    assert set(PERSONS_ACTS) == {body for body, may in rights.ACTS.items() if "terminal" not in may}
+
+
+def test_a_fact_of_the_table_is_not_put_down_to_whose_token_travelled_with_it() -> None:
+    """Nobody asked whether they may report it: whoever's token it was, the terminal said it."""
+    both = Caller(terminal="T-1", person="S-1")
+    for body in (BET, CloseBetting(), RecordOutcome(outcome="17"), SignOn(table="R01", person="D-9", role="dealer")):
+        assert report(body, both).by is None
+    assert report(HOLD, both).by == "S-1"
+    own = report(SignOn(table="R01", person="B-1", role="dealer"), Caller(person="B-1"), terminal="B-1", personal=True)
+    assert own.by == "B-1"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.errors import Refusal
+from ledger.errors import CODES, Refusal
 from ledger.reports import CloseBetting, Report
-from ledger.sequences import Line, Numbers, perhaps_early
+from ledger.sequences import Before, Line, Numbers, weighed
 
 
 def report(sequence: int | None) -> Report:
@@ -75,23 +75,49 @@ def test_what_was_not_stored_after_all_is_taken_back_by_its_own_report_alone() -
     assert 1 not in line.numbers
 
 
+def before(missing: list[tuple[int, int]] | None = None, *, behind: bool = False, others: bool = False) -> Before:
+    return Before("T-1", 0, missing or [], behind, others)
+
+
 @pytest.mark.parametrize(
     ("code", "early"),
     [("LGR-0204", True), ("LGR-0206", True), ("LGR-0607", True), ("LGR-0408", True), ("LGR-0208", False), ("LGR-0412", False)],
 )
 def test_b24_a_refusal_by_the_round_s_state_is_not_final_while_earlier_reports_are_missing(code: str, early: bool) -> None:
-    line = Line("T-1", 0, "R01", 0)
-    line.receive(1, UUID(int=1))
     refusal = Refusal(code, "the reason", field="data.spot", value="red")
-    found = perhaps_early(report(4), refusal, line)
+    found = weighed(report(4), refusal, before([(2, 3)]))
+    waits = weighed(report(4), refusal, before(behind=True))
     if early:
-        assert found.code == "LGR-0304"
+        assert found.code == waits.code == "LGR-0304"
         assert "events 2 to 3 of terminal T-1, epoch 0" in found.detail
+        assert "an earlier epoch of terminal T-1" in waits.detail
         assert f"{code}, the reason" in found.detail
-        assert found.meaning.retryable
+        assert found.retryable
     else:
-        assert found is refusal
-    line.receive(2, UUID(int=2))
-    line.receive(3, UUID(int=3))
-    assert perhaps_early(report(4), refusal, line) is refusal, "nothing is missing below it"
-    assert perhaps_early(report(None), refusal, None) is refusal
+        assert found is waits is refusal
+    assert weighed(report(4), refusal, before()) is refusal, "nothing is missing below it"
+    assert weighed(report(None), refusal, before([(2, 3)])) is refusal
+
+
+EARLY = sorted(code for code, meaning in CODES.items() if meaning.early)
+
+
+@pytest.mark.parametrize("code", EARLY)
+def test_what_was_refused_only_because_something_might_be_under_way_is_refused_for_good_where_nothing_is(code: str) -> None:
+    def final(number: int | None, known: Before) -> bool:
+        refusal = weighed(report(number), Refusal(code, "the reason"), known)
+        assert refusal.code == code
+        assert refusal.retryable is not refusal.final
+        return refusal.final
+
+    assert final(4, before())
+    assert not final(4, before([(2, 3)]))
+    assert not final(4, before(behind=True)), "its number says nothing of an earlier epoch"
+    assert not final(4, Before("T-1", 0, None, behind=False, others=False)), "nothing is known of the epoch"
+    assert not final(None, before())
+    assert final(4, before(others=True)) is (CODES[code].status != 404), "what is not there may be another terminal's"
+
+
+@pytest.mark.parametrize("code", ["LGR-0201", "LGR-0211", "LGR-0215", "LGR-0226", "LGR-0240", "LGR-0501", "LGR-0521", "LGR-0804"])
+def test_what_passes_by_itself_stays_worth_sending_again(code: str) -> None:
+    assert weighed(report(4), Refusal(code, "the reason"), before()).retryable

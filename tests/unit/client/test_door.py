@@ -10,9 +10,10 @@ from typing import Any
 import httpx
 import pytest
 
-from ledger.client import Door, Refused, Retry, Signing, Unanswered, retry_after
+from ledger.client import Door, Refused, Retry, Signing, Unanswered, act, retry_after
+from ledger.reports import CloseBetting, Data, HoldRound, RecordOutcome
 from ledger.signatures import SigningKey, new_secret
-from tests.unit.client.support import Told, event, scripted
+from tests.unit.client.support import ROUND, Told, event, scripted
 
 NOW = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
 
@@ -117,9 +118,8 @@ def test_large_bodies_are_packed_where_that_was_asked_for() -> None:
 
 def test_every_try_is_signed_anew() -> None:
     key = SigningKey(id="K-1", algorithm="ed25519", secret=new_secret())
-    auth = Signing(key, token="rlt_x")
-    with scripted(BUSY, Told()) as service, Door(service.url, auth=auth, pause=lambda _: None) as door:
-        door.post([event()])
+    with scripted(BUSY, Told()) as service, Door(service.url, auth=Signing(key), pause=lambda _: None) as door:
+        door.post([event()], token="rlt_x")
     signatures = {asked.headers["signature"] for asked in service.asked}
     assert len(signatures) == len(service.asked) == 2
     for asked in service.asked:
@@ -127,6 +127,40 @@ def test_every_try_is_signed_anew() -> None:
         assert 'keyid="K-1"' in asked.headers["signature-input"]
         assert '"authorization"' in asked.headers["signature-input"]
         assert asked.headers["content-digest"].startswith("sha-256=")
+
+
+def test_a_token_goes_with_the_acts_of_its_person_and_with_no_other_post() -> None:
+    with scripted() as service, Door(service.url) as door:
+        act(door, event(HoldRound(reason="dispute")), "rlt_x")
+        door.post([event()])
+    assert [asked.headers.get("authorization") for asked in service.asked] == ["Bearer rlt_x", None]
+
+
+@pytest.mark.parametrize("code", ["LGR-0801", "LGR-0804"])
+def test_a_refusal_of_the_person_is_final_for_the_act(code: str) -> None:
+    with scripted(_refusing(code)) as service, Door(service.url, pause=lambda _: None) as door:
+        item = act(door, event(HoldRound(reason="dispute"), id=ROUND), "rlt_x")
+    assert (item.status, len(service.asked)) == ("rejected", 1)
+    assert item.problem is not None
+    assert item.problem.code == code
+
+
+def test_an_act_that_is_turned_away_for_the_moment_is_sent_again_as_often_as_the_door_is_patient() -> None:
+    with scripted(_refusing("LGR-0521")) as service, Door(service.url, retry=Retry(tries=3), pause=lambda _: None) as door:
+        assert act(door, event(HoldRound(reason="dispute"), id=ROUND), "rlt_x").status == "rejected"
+    assert len(service.asked) == 3
+
+
+def _refusing(code: str) -> Told:
+    problem = {"code": code, "status": 403, "detail": "no", "retryable": True}
+    return Told(200, {}, json.dumps({"items": [{"id": str(ROUND), "status": "rejected", "problem": problem}]}).encode())
+
+
+@pytest.mark.parametrize("data", [CloseBetting(), RecordOutcome(outcome="17")])
+def test_a_fact_is_nobodys_act(data: Data) -> None:
+    with scripted() as service, Door(service.url) as door, pytest.raises(ValueError, match="not a fresh act"):
+        act(door, event(data), "rlt_x")
+    assert service.asked == []
 
 
 @pytest.mark.parametrize("url", ["", "localhost:8044", "ftp://x", "http://"])

@@ -18,17 +18,41 @@ from datetime import UTC, datetime, timedelta
 from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
 
-from ledger.client import Item, Outbox, Problem, Queued
+from ledger.client import Item, Outbox, Problem, Queued, Refused, Unanswered
 from ledger.errors import Refusal
-from ledger.reports import OpenRound
+from ledger.reports import (
+    PERSONS_ACTS,
+    ApproveCorrection,
+    Data,
+    DeclineCorrection,
+    HoldRound,
+    OpenRound,
+    ProposeCorrection,
+    RecordLateBet,
+    ReleaseRound,
+    RestoreChips,
+    VoidBet,
+)
 from tests.unit.client.support import TERMINAL, event
 
 ROOT = Path(__file__).resolve().parents[3]
 KILLS = 20
+SAID: dict[type[Data], dict[str, Any]] = {
+    VoidBet: {"bet": UUID(int=1), "reason": "misplaced"},
+    RecordLateBet: {"player": "P-1", "spot": "red", "stake": "100", "currency": "MOP"},
+    RestoreChips: {"restored_by": "S-7", "source": "ledger"},
+    HoldRound: {"reason": "dispute"},
+    ReleaseRound: {"hold": UUID(int=1), "finding": "stands"},
+    ProposeCorrection: {"kind": "return", "reason": "dispute_upheld"},
+    ApproveCorrection: {"correction": UUID(int=1)},
+    DeclineCorrection: {"correction": UUID(int=1)},
+}
+"""Each act of a person, with fields that can be read."""
 
 
 @pytest.fixture
@@ -54,6 +78,29 @@ def gapless(path: Path) -> int:
     for given in found.values():
         assert given == list(range(1, len(given) + 1))
     return sum(map(len, found.values()))
+
+
+@pytest.mark.parametrize("act", PERSONS_ACTS)
+def test_no_act_of_a_person_waits_in_an_outbox_nor_takes_a_number(path: Path, act: type[Data]) -> None:
+    with Outbox(path, terminal=TERMINAL) as outbox:
+        with pytest.raises(Refusal) as caught:
+            outbox.put(event(), event(act(**SAID[act])))
+        outbox.put(event())
+    assert caught.value.code == "LGR-0723"
+    assert list(numbers(path).values()) == [[1]]
+
+
+def test_a_file_of_before_failures_were_kept_is_furnished_with_them(path: Path) -> None:
+    Outbox(path, terminal=TERMINAL).close()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("DROP TABLE failure")
+    with Outbox(path) as outbox:
+        assert outbox.standing().failure is None
+        for failure in (Refused(Problem(status=403, code="LGR-0804")), Unanswered("it does not answer")):
+            outbox.failed(failure)
+        kept = outbox.standing().failure
+    assert kept is not None
+    assert (kept.kind, kept.code, kept.words) == ("link", None, "it does not answer"), "the last one"
 
 
 def all_of(outbox: Outbox) -> list[Queued]:
