@@ -32,6 +32,7 @@ COMMANDS = {
     "terminal": "cli.terminal:terminal",
     "rounds": "cli.rounds:rounds",
     "explain": "cli.explain:explain",
+    "tables": "cli.tables:tables",
     "balances": "cli.balances:balances",
     "report": "cli.report:report",
     "replay": "cli.replay:replay",

@@ -91,6 +91,8 @@ def create_app(
             Route("/v1/balances", door.get_balances),
             Route("/v1/balances/trial", door.get_trial),
             Route("/v1/reports/tables", door.get_tables),
+            Route("/v1/tables", door.get_liabilities),
+            Route("/v1/tables/{id}/liability", door.get_liability),
             Route("/v1/terminals/{id}", door.get_terminal),
             Route("/v1/time", door.get_time),
             Route("/healthz", door.get_health),

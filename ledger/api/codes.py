@@ -90,6 +90,8 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "getRound": (*_KNOWN, "LGR-0202", "LGR-0504"),
     "getBalances": (*_KNOWN, "LGR-0518"),
     "getTrialBalance": (*_KNOWN, "LGR-0518"),
+    "getLiabilities": (*_KNOWN, "LGR-0504", "LGR-0518"),
+    "getLiability": (*_KNOWN, "LGR-0504", "LGR-0518", "LGR-0602"),
     "getTableReports": (*_KNOWN, "LGR-0518"),
     "getTerminal": (*_KNOWN, "LGR-0305"),
     "getTerminalTime": _KNOWN,

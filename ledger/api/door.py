@@ -171,6 +171,22 @@ class Door:
             await self._read(lambda: self._reader.balances(prefix=prefix, currency=currency, after=after, limit=limit, at=at))
         )
 
+    async def get_liabilities(self, request: Request) -> Response:
+        given = parameters(request, "at_least")
+        await self._caught_up(given)
+        return _json(await self._read(lambda: self._reader.liabilities(table=None)))
+
+    async def get_liability(self, request: Request) -> Response:
+        given = parameters(request, "at_least")
+        table = request.path_params["id"]
+        await self._caught_up(given)
+        found = await self._read(lambda: self._reader.liabilities(table=table)) if table.isprintable() else None
+        if found is None or not found.tables:
+            raise Refusal(
+                "LGR-0602", "no table of this id is configured", field="id", value=printable(table), help="GET /v1/tables"
+            )
+        return _json(found)
+
     async def get_trial(self, request: Request) -> Response:
         given = parameters(request, "at", "at_least")
         at = await self._moment(given)

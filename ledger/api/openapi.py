@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 from ledger.api import bodies, codes, intake, metrics, problems
-from ledger.api.views import Answer, Balances, Health, Problem, Ready, TerminalView, Time, Trial
+from ledger.api.views import Answer, Balances, Health, Liabilities, Problem, Ready, TerminalView, Time, Trial
 from ledger.errors import CODES
 from ledger.reports import TYPES
 from projections.queries import TableReport
 from projections.views import RoundView
 
-_ANSWERS = (Answer, Balances, Health, Problem, Ready, RoundView, TableReport, TerminalView, Time, Trial)
+_ANSWERS = (Answer, Balances, Health, Liabilities, Problem, Ready, RoundView, TableReport, TerminalView, Time, Trial)
 _REF = "#/components/schemas/{name}"
 _SECONDS = {"type": "integer", "minimum": 1}
 _UUID = {"type": "string", "format": "uuid"}
@@ -206,6 +206,13 @@ def _paths() -> dict[str, Any]:
             "What each table took and gave",
             "TableReport",
             [_query("day", "One gaming day; all without it.", {"format": "date"}), at_least],
+        ),
+        "/v1/tables": _get("getLiabilities", "What each table may still have to pay", "Liabilities", [at_least]),
+        "/v1/tables/{id}/liability": _get(
+            "getLiability",
+            "What one table may still have to pay",
+            "Liabilities",
+            [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}, at_least],
         ),
         "/v1/terminals/{id}": _get(
             "getTerminal",

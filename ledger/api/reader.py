@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime
+from threading import Lock
 from typing import Any, Self
 from uuid import UUID
 
@@ -13,7 +14,9 @@ from psycopg_pool import ConnectionPool
 
 from ledger import houses
 from ledger.api.access import Register
-from ledger.api.views import Balances, TerminalView, Trial, sequence
+from ledger.api.liabilities import liabilities
+from ledger.api.views import Balances, Liabilities, TerminalView, Trial, sequence
+from ledger.application.liability import Terms
 from ledger.errors import Refusal
 from ledger.sequences import Numbers
 from ledger.sequences import received as told_of
@@ -46,6 +49,7 @@ class SqlReader:
             open=False,
             name="ledger-reader",
         )
+        self._terms, self._terms_lock = Terms(), Lock()
 
     def __enter__(self) -> Self:
         self._pool.open()
@@ -101,6 +105,11 @@ class SqlReader:
         page = found[:limit]
         more = f"{page[-1].account},{page[-1].currency}" if len(found) > limit else None
         return Balances(position=position, at=_time(at), balances=page, after=more)
+
+    def liabilities(self, *, table: str | None) -> Liabilities:
+        with self._snapshot() as conn, self._terms_lock:
+            position, found = liabilities(conn, self._terms, table)
+        return Liabilities(position=position, tables=found)
 
     def trial(self, *, at: Moment | None) -> Trial:
         position, found = self._balances(at)

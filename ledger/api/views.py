@@ -12,6 +12,7 @@ from uuid import UUID
 
 import msgspec
 
+from ledger.application.liability import Liability
 from ledger.reports import Received
 from projections.moments import Moment, TrialLine
 from projections.queries import Balance, ProjectionPosition, TableReport
@@ -117,6 +118,15 @@ class Trial(View, frozen=True, kw_only=True):
     """Currency → sum of all its balances in minor units: "0", or the books are broken."""
 
 
+class Liabilities(View, frozen=True, kw_only=True):
+    """What tables may still have to pay."""
+
+    position: Position
+    """As of where in the log."""
+    tables: list[Liability]
+    """By table, a line for each currency: one, but where the table held stakes in another before."""
+
+
 class Health(View, frozen=True, kw_only=True):
     """The service lives. `behind`: a projection stands still or is more than ten seconds late, so that reads miss what came
     after. `away`: the database does not answer, and nothing more is known."""
@@ -176,6 +186,9 @@ class Reader(Protocol):
 
     def balances(self, *, prefix: str | None, currency: str | None, after: str | None, limit: int, at: Moment | None) -> Balances:
         """At most `limit` balances after `after`, of accounts whose name begins with `prefix`; now, or as of a moment."""
+
+    def liabilities(self, *, table: str | None) -> Liabilities:
+        """What tables may still have to pay; of all, or of one, with no line where it is unknown."""
 
     def trial(self, *, at: Moment | None) -> Trial:
         """The trial balance now, or as of a moment."""

@@ -58,6 +58,8 @@ READS = {
     "/v1/terminals/T-R01": "yes no no yes yes yes yes yes yes",
     "/v1/balances": _OFFICE,
     "/v1/balances/trial": _OFFICE,
+    "/v1/tables": _OFFICE,
+    "/v1/tables/R01/liability": _OFFICE,
     "/v1/reports/tables": _OFFICE,
     "/v1/time": "yes yes yes yes yes yes yes yes yes",
     "/time": "yes yes yes yes yes yes yes yes yes",

@@ -23,7 +23,8 @@ from starlette.routing import Route
 from ledger.api import codes, problems, views
 from ledger.api.app import create_app
 from ledger.api.bodies import BATCH, MAX_BODY, ONE
-from ledger.api.views import Balances, TerminalView, Trial
+from ledger.api.views import Balances, Liabilities, TerminalView, Trial
+from ledger.application.liability import between_rounds
 from ledger.errors import CODES, Refusal
 from ledger.events import BetPlaced, Recorded, RoundOpened
 from ledger.reports import TYPES, Malformed, Report, Verdict
@@ -122,6 +123,11 @@ class Reader:
     def balances(self, *, prefix: str | None, currency: str | None, after: str | None, limit: int, at: Moment | None) -> Balances:
         self.asked.append((prefix, currency, after, limit, at))
         return Balances(position="12", balances=[Balance(account="player/P-1", currency="MOP", balance=str(HUGE))])
+
+    def liabilities(self, *, table: str | None) -> Liabilities:
+        self.asked.append(table)
+        line = between_rounds("R01", "roulette", "MOP", HUGE)
+        return Liabilities(position="12", tables=[] if table == "R09" else [line])
 
     def trial(self, *, at: Moment | None) -> Trial:
         self.asked.append(at)
@@ -333,12 +339,14 @@ def test_b14_amounts_and_positions_are_strings(door: Door) -> None:
         door.get(f"/v1/rounds/{ROUND}"),
         door.get("/v1/balances"),
         door.get("/v1/balances/trial"),
+        door.get("/v1/tables"),
+        door.get("/v1/tables/R01/liability"),
         door.get("/v1/reports/tables"),
         door.get("/healthz"),
     ):
         assert answer.status_code == 200
         assert not list(numbers(answer.json())), answer.text
-    for path in ("/v1/balances", "/v1/balances/trial", "/v1/reports/tables", f"/v1/rounds/{ROUND}"):
+    for path in ("/v1/balances", "/v1/balances/trial", "/v1/tables", "/v1/reports/tables", f"/v1/rounds/{ROUND}"):
         assert f'"{HUGE}"' in door.get(path).text
 
 
@@ -372,6 +380,7 @@ def test_reads_pass_their_filters_on(door: Door) -> None:
         ("/v1/balances/trial?at=2026-11-29T12:00:02Z", "at"),
         ("/v1/balances/trial?prefix=player/", "prefix"),
         ("/v1/balances?at_least=" + "9" * 5000, "at_least"),
+        ("/v1/tables?table=R01", "table"),
         ("/v1/reports/tables?day=29.11.2026", "day"),
         ("/v1/reports/tables?day=2026-02-30", "day"),
         ("/healthz?x=1", "x"),
@@ -379,6 +388,11 @@ def test_reads_pass_their_filters_on(door: Door) -> None:
 )
 def test_a_question_that_is_not_understood_is_refused(door: Door, path: str, field: str) -> None:
     assert_problem(door.get(path), "LGR-0108", field)
+
+
+def test_a_table_that_nobody_knows(door: Door) -> None:
+    assert_problem(door.get("/v1/tables/R09/liability"), "LGR-0602", "id")
+    assert_problem(door.get("/v1/tables/%00/liability"), "LGR-0602", "id")
 
 
 def test_a_round_that_nobody_knows(door: Door) -> None:
