@@ -113,6 +113,16 @@ class Houses:
             return True
         raise Refusal("LGR-0503", "others keep changing the configuration", help="try again")
 
+    def configured(self, house: str) -> Property:
+        """The property with this id. Raises Refusal LGR-0612 where none is configured."""
+        found = self._properties.get(house)
+        if found is None:
+            known = ", ".join(sorted(self._properties)) or "none"
+            raise Refusal(
+                "LGR-0612", f"no property {house} is configured", field="data.property", value=house, help=f"properties: {known}"
+            )
+        return found
+
     def property_of(self, table: str) -> Property | None:
         """The property to which a table belongs, as last read."""
         house = self._houses.get(table)
@@ -196,10 +206,10 @@ class Houses:
         house = self._houses.get(table)
         return None if house is None else house.property.tolerance
 
-    def gaming_day(self, table: str, at: datetime) -> date | None:
-        """The gaming day to which the instant belongs at the table; None where no property has the table any more."""
-        house = self._houses.get(table)
-        return None if house is None else house.property.gaming_day(at)
+    def gaming_day(self, opened: RoundOpened, at: datetime) -> date:
+        """The gaming day to which the instant belongs by the clock of the property under which a round was opened."""
+        house = self.in_force(opened) or self.played_under(opened).property
+        return house.gaming_day(at)
 
     # Regulations.
 
@@ -258,16 +268,18 @@ class Houses:
 
 def in_force(conn: psycopg.Connection[Any]) -> list[Property]:
     """The properties in force as the log has them now, by id."""
-    found: dict[str, Property] = {}
-    for logged in _logged(conn, _PROPERTIES):
-        config = property_.from_content(logged.content)
-        found[config.id] = config
+    found = {config.id: config for _, config in configurations(conn)}
     return [found[key] for key in sorted(found)]
+
+
+def configurations(conn: psycopg.Connection[Any]) -> list[tuple[int, Property]]:
+    """Every configuration that was ever logged, with its position, the oldest first."""
+    return [(position, property_.from_content(logged.content)) for position, logged in _logged(conn, _PROPERTIES)]
 
 
 def configuration(conn: psycopg.Connection[Any], sha256: str) -> Property:
     """The configuration with this hash, whether or not it is in force. Raises Refusal LGR-0504."""
-    for logged in _logged(conn, _PROPERTIES):
+    for _, logged in _logged(conn, _PROPERTIES):
         if logged.sha256 == sha256:
             return property_.from_content(logged.content)
     raise Refusal("LGR-0504", f"the log does not hold the configuration {sha256}", value=sha256)
@@ -279,17 +291,20 @@ def regulation(conn: psycopg.Connection[Any], sha256: str) -> Regulation:
         found = _logged(conn, _regulation_stream(sha256, n))
         if not found:
             raise Refusal("LGR-0504", f"the log does not hold the regulation {sha256}", value=sha256)
-        if found[0].sha256 == sha256:
-            return Regulation.from_content(found[0].content)
+        if found[0][1].sha256 == sha256:
+            return Regulation.from_content(found[0][1].content)
     raise AssertionError("count() has no end")
 
 
-def _logged(conn: psycopg.Connection[Any], stream: UUID) -> list[DocumentRecorded]:
-    """The documents of a stream, oldest first; of a stream that is none of documents, one without content."""
-    rows = conn.execute("SELECT topic, state FROM ledger.events WHERE originator_id = %s ORDER BY originator_version", (stream,))
+def _logged(conn: psycopg.Connection[Any], stream: UUID) -> list[tuple[int, DocumentRecorded]]:
+    """The documents of a stream with their positions, oldest first; what is no document counts as one without content."""
+    rows = conn.execute(
+        "SELECT notification_id, topic, state FROM ledger.events WHERE originator_id = %s ORDER BY originator_version", (stream,)
+    ).fetchall()
     nothing = DocumentRecorded(kind="", name="", sha256="", content="", recorded_at=datetime.fromtimestamp(0, UTC))
     return [
-        msgspec.json.decode(state, type=DocumentRecorded) if topic == DocumentRecorded.TOPIC else nothing for topic, state in rows
+        (position, msgspec.json.decode(state, type=DocumentRecorded) if topic == DocumentRecorded.TOPIC else nothing)
+        for position, topic, state in rows
     ]
 
 

@@ -146,6 +146,42 @@ PAGES: dict[str, str] = {
         "What is paid ex gratia stands in the place of what the chips would have brought: it is a whole number of the table's "
         "payable units, and no more than their stake and the highest net prize that they could have won."
     ),
+    "LGR-0260": (
+        "A slip lists its chips by denomination, each once, with the value of one chip in minor units and how many there are; a "
+        "drop lists cash and vouchers. The total is the sum of the lines. A fill or a credit is over more than nothing."
+    ),
+    "LGR-0261": (
+        "A property uses a printed number once for a fill and once for a credit, at whichever of its tables. A slip that was "
+        "cancelled keeps its number, so that every number is accounted for."
+    ),
+    "LGR-0262": (
+        "The table has no slip with this id and of this kind. A confirmation that overtook its slip is accepted once the slip "
+        "has arrived. `roundledger chips slips` lists slips with their ids."
+    ),
+    "LGR-0263": (
+        "A slip is confirmed once, while nobody has confirmed or cancelled it. One that was confirmed is cancelled by two "
+        "persons: one asks, another confirms the cancellation. `roundledger chips slips` shows how each stands."
+    ),
+    "LGR-0264": "The chips of a table are in the table's currency, and so are its counts, fills and credits.",
+    "LGR-0265": (
+        "Bets are made in cash chips (`cash`, which is also meant where nothing is said), in `non_negotiable` or `promotional` "
+        "chips, or in the `colour` chips of roulette. The stake is what the chips are worth, whatever their kind."
+    ),
+    "LGR-0270": "A gaming day can be closed once it has ended by the property's clock: its time zone and starting hour.",
+    "LGR-0271": "The gaming day is closed already, as all days before it are. What belongs to it is posted to the present day.",
+    "LGR-0272": (
+        "A slip is about the property's present gaming day, if it names none, or about an earlier one. The day goes by the "
+        "service's clock, in the property's time zone."
+    ),
+    "LGR-0273": "Gaming days are closed one after the other, those on which nothing happened as well. The help names the next.",
+    "LGR-0274": (
+        "A round belongs to the gaming day in which it opened, however late it settles, and nothing is posted to a day that is "
+        "closed. Settle the round, or have it returned by a correction, and close the day then."
+    ),
+    "LGR-0275": (
+        "A day is closed with figures that were read up to a position of the log, and something came to the day after that. "
+        "Nothing was closed. Read the figures again: `roundledger day close` does."
+    ),
     "LGR-0301": (
         "An event id stands for one event for as long as the log lives. The same id came with other content: nothing "
         "was stored. A new event needs a new id; a retry repeats the first body."
@@ -195,7 +231,8 @@ PAGES: dict[str, str] = {
         "The log itself is unchanged; the detail or the operator's log names the position."
     ),
     "LGR-0505": (
-        "More events wait to be written than are taken. Nothing of this request was stored. Send it again after Retry-After."
+        "More events wait to be written than are taken, or as many streams of the feed are open as there may be. Nothing of this "
+        "request was stored. Send it again after Retry-After."
     ),
     "LGR-0506": "The embedded server's programs do not run on this machine. Name a server of your own in LEDGER_DSN.",
     "LGR-0507": "The embedded server's own log, in the data directory, says why.",
@@ -251,6 +288,7 @@ PAGES: dict[str, str] = {
     "LGR-0602": "The table is not one of the property's. Tables are declared in the property's configuration.",
     "LGR-0603": "A table deals the game that the property's configuration gives it.",
     "LGR-0604": "The property's configuration was refused; the detail names the line.",
+    "LGR-0612": "No property of this id is configured. `roundledger property show` lists them.",
     "LGR-0605": "Each bet has to reach the minimum that the table has for its chance. The detail says by how much it does not.",
     "LGR-0606": (
         "What one player has on one spot of a round stays within the maximum that the table has for its chance: several bets on "

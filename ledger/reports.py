@@ -10,8 +10,8 @@ it reads it with `ledger.money.parse_minor`.
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Literal
+from datetime import date, datetime
+from typing import Annotated, Literal, get_args
 from uuid import UUID, uuid5
 
 import msgspec
@@ -24,11 +24,17 @@ from ledger.events import (
     BettingReopened,
     BetVoided,
     BetWithdrawn,
+    ChipsCounted,
     ChipsRestored,
+    ColourChipsIssued,
     CorrectionApproved,
     CorrectionDeclined,
     CorrectionProposed,
+    CreditRecorded,
+    DropCounted,
     Event,
+    FillRecorded,
+    GamingDayClosed,
     LateBetRecorded,
     OutcomeRecorded,
     RoundHeld,
@@ -36,6 +42,8 @@ from ledger.events import (
     RoundReleased,
     RoundVoided,
     ShooterChanged,
+    SlipCancelled,
+    SlipConfirmed,
     StaffSignedOff,
     StaffSignedOn,
     ThrowRecorded,
@@ -112,7 +120,8 @@ class PlaceBet(Said, frozen=True, kw_only=True):
     seat: Seat | None = None
     """Where the player sits."""
     chip: Ref | None = None
-    """The kind of chip; without it `cash`."""
+    """The kind of chip: `cash`, `non_negotiable` (bet until it is lost), `promotional` or `colour` (of roulette); without it
+    `cash`. The stake is what the chips are worth, whatever their kind."""
 
 
 class WithdrawBet(Said, frozen=True, kw_only=True):
@@ -321,6 +330,188 @@ class SignOff(Said, frozen=True, kw_only=True):
     """As what."""
 
 
+# The cage's side of a table: slips, which one person writes and another signs. Their `round` is `table_stream(table)`.
+
+Total = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^(0|[1-9][0-9]{0,15})$(?!\n)",
+        description='Minor units of `currency` as ASCII digits, or "0".',
+        examples=["250000", "0"],
+    ),
+]
+SlipKind = Literal["opener", "closer", "fill", "credit", "drop"]
+SLIP_KINDS: tuple[SlipKind, ...] = get_args(SlipKind)
+Number = Annotated[int, msgspec.Meta(ge=1, le=999_999_999_999)]
+
+
+class ChipsOf(Said, frozen=True, kw_only=True):
+    """Chips of one denomination."""
+
+    value: Amount
+    """What one chip is worth."""
+    count: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
+    """How many there are."""
+
+
+Tray = Annotated[tuple[ChipsOf, ...], msgspec.Meta(max_length=100)]
+
+
+class OnSlip(Said, frozen=True, kw_only=True):
+    """What every slip says. The slip's id is the report's event id."""
+
+    table: Ref
+    """The table; the event's `subject` names the same."""
+    total: Total
+    """What the slip comes to; it has to be the sum of its lines."""
+    currency: Currency
+    """Of the slip. Chips are in the table's currency; what a drop box held may be in another."""
+    shift: Ref | None = None
+    """The shift that it belongs to."""
+    gaming_day: date | None = None
+    """The gaming day that it is about, where that is not the present one: a box is opened later."""
+    note: Note | None = None
+    """What there is to say."""
+
+
+class CountChips(OnSlip, frozen=True, kw_only=True):
+    """The chips in the table's float were counted when it opened or closed."""
+
+    kind: Literal["opener", "closer"]
+    """Which count it is."""
+    chips: Tray
+    """By denomination, none of them twice."""
+
+
+class RecordFill(OnSlip, frozen=True, kw_only=True):
+    """Chips go from the cage to the table; they have moved once the table has confirmed it."""
+
+    number: Number
+    """As printed on the slip; the property uses it once for a fill."""
+    chips: Tray
+    """By denomination, none of them twice."""
+
+
+class RecordCredit(OnSlip, frozen=True, kw_only=True):
+    """Chips go from the table to the cage; they have moved once another person has confirmed it."""
+
+    number: Number
+    """As printed on the slip; the property uses it once for a credit."""
+    chips: Tray
+    """By denomination, none of them twice."""
+
+
+class CountDrop(OnSlip, frozen=True, kw_only=True):
+    """What the table's drop box held was counted."""
+
+    box: Ref
+    """The box."""
+    cash: Total
+    """Banknotes."""
+    vouchers: Total = "0"
+    """Vouchers for chips."""
+
+
+class ConfirmSlip(Said, frozen=True, kw_only=True):
+    """Another person than its author signs a slip; or, with `cancellation`, that a signed slip counts for nothing."""
+
+    table: Ref
+    """The table; the event's `subject` names the same."""
+    slip: UUID
+    """The slip's id."""
+    kind: SlipKind
+    """Its kind, as whoever signs has it before them."""
+    cancellation: bool = False
+    """Whether it is the cancellation that is signed."""
+
+
+class CancelSlip(Said, frozen=True, kw_only=True):
+    """A slip is wrong and is to count for nothing."""
+
+    table: Ref
+    """The table; the event's `subject` names the same."""
+    slip: UUID
+    """The slip's id."""
+    kind: SlipKind
+    """Its kind."""
+    reason: Ref
+    """The house's code for why."""
+    note: Note | None = None
+    """What there is to say."""
+
+
+class IssueColourChips(Said, frozen=True, kw_only=True):
+    """What a player's colour chips at the table are worth from now on."""
+
+    table: Ref
+    """The table; the event's `subject` names the same."""
+    player: Ref
+    """Whose chips they are."""
+    colour: Ref
+    """The colour."""
+    value: Amount
+    """What one chip is worth."""
+    currency: Currency
+    """Of the value; it has to be the table's."""
+
+
+SlipWritten = CountChips | RecordFill | RecordCredit | CountDrop
+"""What begins a slip."""
+
+
+# The days of the books. Their `round` is `days_stream(property)`.
+
+SignedTotal = Annotated[
+    str, msgspec.Meta(pattern=r"^(0|-?[1-9][0-9]{0,30})$(?!\n)", description="Minor units, with a sign.", examples=["-125000"])
+]
+
+
+class TotalOfDay(Said, frozen=True, kw_only=True):
+    """What the day came to in one currency."""
+
+    currency: Currency
+    """Of the amounts."""
+    handle: SignedTotal
+    """Stakes lost and won."""
+    win: SignedTotal
+    """Of the rounds of the day."""
+    earlier: SignedTotal
+    """What corrections of earlier days, posted to this one, add to the win."""
+    adjusted: SignedTotal
+    """Paid to players beside the regulation, less what was taken from them."""
+    drop: SignedTotal
+    """As counted."""
+    count_win: SignedTotal | None = None
+    """By the counts, where none is missing."""
+
+
+class CloseDay(Said, frozen=True, kw_only=True):
+    """A gaming day of the property is closed, with the figures that were read of it."""
+
+    property: Ref
+    """The property; the event's `subject` names the same."""
+    gaming_day: date
+    """The day; it has ended, and the one before it is closed."""
+    as_of: Annotated[str, msgspec.Meta(pattern=r"^[0-9]+$(?!\n)", min_length=1, max_length=18, examples=["4139"])]
+    """The position up to which the figures were read."""
+    figures: Annotated[
+        str,
+        msgspec.Meta(
+            pattern=r"^[0-9a-f]+$(?!\n)",
+            min_length=64,
+            max_length=64,
+            examples=["e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"],
+        ),
+    ]
+    """SHA-256 (hex) of their canonical form."""
+    totals: Annotated[tuple[TotalOfDay, ...], msgspec.Meta(max_length=50)] = ()
+    """By currency."""
+    despite: Annotated[tuple[Ref, ...], msgspec.Meta(max_length=20)] = ()
+    """What is unfinished and acknowledged, by its code."""
+    note: Note | None = None
+    """What there is to say."""
+
+
 class Malformed(msgspec.Struct, frozen=True, kw_only=True):
     """Data that cannot be read, under a legible id. It is judged like any other report: the id stays rejected."""
 
@@ -348,6 +539,14 @@ Data = (
     | DeclineCorrection
     | SignOn
     | SignOff
+    | CountChips
+    | RecordFill
+    | RecordCredit
+    | CountDrop
+    | ConfirmSlip
+    | CancelSlip
+    | IssueColourChips
+    | CloseDay
 )
 Body = Data | Malformed
 """What a report says."""
@@ -361,6 +560,13 @@ PERSONS_ACTS = (
     ProposeCorrection,
     ApproveCorrection,
     DeclineCorrection,
+    CountChips,
+    RecordFill,
+    RecordCredit,
+    CountDrop,
+    ConfirmSlip,
+    CancelSlip,
+    CloseDay,
 )
 """What a person decides and no terminal may report by itself (`ledger.rights`): it is somebody's, and counts by their token."""
 
@@ -391,6 +597,14 @@ TYPES: dict[str, type[Data]] = {
     type_of(CorrectionDeclined): DeclineCorrection,
     type_of(StaffSignedOn): SignOn,
     type_of(StaffSignedOff): SignOff,
+    type_of(ChipsCounted): CountChips,
+    type_of(FillRecorded): RecordFill,
+    type_of(CreditRecorded): RecordCredit,
+    type_of(DropCounted): CountDrop,
+    type_of(SlipConfirmed): ConfirmSlip,
+    type_of(SlipCancelled): CancelSlip,
+    type_of(ColourChipsIssued): IssueColourChips,
+    type_of(GamingDayClosed): CloseDay,
 }
 """CloudEvents `type` → what its `data` must be."""
 
@@ -398,9 +612,36 @@ _TABLES = UUID("0b8f2f0e-8c53-5d0c-9b1e-6a4b0c7f53d2")
 """Namespace of the streams of tables; any fixed value does."""
 
 
+_DAYS = UUID("5d0f6a52-6c0e-5b4b-8a37-9a2f1c64d7e9")
+"""Namespace of the streams of properties' gaming days; any fixed value does."""
+
+
 def table_stream(table: str) -> UUID:
     """The stream of what concerns a table and no round of it."""
     return uuid5(_TABLES, table)
+
+
+def days_stream(house: str) -> UUID:
+    """The stream of a property's gaming days."""
+    return uuid5(_DAYS, house)
+
+
+OfATable = SignOn | SignOff | CountChips | RecordFill | RecordCredit | CountDrop | ConfirmSlip | CancelSlip | IssueColourChips
+"""What is about a table and no round of it: its subject is the table's id."""
+OfAProperty = CloseDay
+"""What is about a property: its subject is the property's id."""
+ABOUT_TABLES: tuple[type[OfATable], ...] = get_args(OfATable)
+ABOUT_PROPERTIES: tuple[type[OfAProperty], ...] = (CloseDay,)
+
+
+def stream_of(data: OfATable | OfAProperty) -> UUID:
+    """The stream of a report that is about no round."""
+    return days_stream(data.property) if isinstance(data, OfAProperty) else table_stream(data.table)
+
+
+def subject_of(data: OfATable | OfAProperty) -> str:
+    """The CloudEvents `subject` of such a report."""
+    return data.property if isinstance(data, OfAProperty) else data.table
 
 
 def is_derived(id: UUID) -> bool:

@@ -18,16 +18,24 @@ from ledger.property import Property, Role
 from ledger.reports import (
     ApproveCorrection,
     Caller,
+    CancelSlip,
     ChangeBet,
     ChangeShooter,
     CloseBetting,
+    CloseDay,
+    ConfirmSlip,
+    CountChips,
+    CountDrop,
     Data,
     DeclineCorrection,
     HoldRound,
+    IssueColourChips,
     Malformed,
     OpenRound,
     PlaceBet,
     ProposeCorrection,
+    RecordCredit,
+    RecordFill,
     RecordLateBet,
     RecordOutcome,
     RecordThrow,
@@ -49,6 +57,8 @@ _THE_TABLE: tuple[Who, ...] = ("terminal",)
 _A_SUPERVISOR: tuple[Who, ...] = ("supervisor",)
 _THE_STAFF: tuple[Who, ...] = ("terminal", "dealer", "supervisor")
 _THE_OFFICE: tuple[Who, ...] = ("supervisor", "auditor", "admin")
+_A_CAGE: tuple[Who, ...] = ("supervisor", "cage")
+_A_COUNT: tuple[Who, ...] = ("cage", "admin")
 EVERYBODY: tuple[Who, ...] = ("terminal", *get_args(Role))
 """All there are."""
 
@@ -73,6 +83,14 @@ ACTS: Mapping[type[Data], tuple[Who, ...]] = {
     ProposeCorrection: ("dealer", "supervisor", "admin"),
     ApproveCorrection: ("supervisor", "admin"),
     DeclineCorrection: ("supervisor", "admin"),
+    CountChips: _A_CAGE,
+    RecordFill: _A_CAGE,
+    RecordCredit: _A_CAGE,
+    CountDrop: _A_COUNT,
+    ConfirmSlip: ("dealer", "supervisor", "cage", "admin"),  # of a drop, the count team alone
+    CancelSlip: ("supervisor", "cage", "admin"),  # of a drop, the count team alone
+    IssueColourChips: _THE_STAFF,
+    CloseDay: _A_COUNT,
 }
 """What is reported → who may report it. An auditor is nowhere in it."""
 
@@ -124,7 +142,7 @@ def verify_source(report: Report) -> None:
 
 
 def verify_act(report: Report, table: str, house: Property | None, played: Property | None = None) -> None:
-    """Whether whoever sent a report may do what it says at `table`.
+    """Whether whoever sent a report may do what it says at `table`, or in the property of this id where it is about one.
 
     `house` is the configuration in force of the property by which that goes, `played` the one under which the round was opened.
 
@@ -134,7 +152,7 @@ def verify_act(report: Report, table: str, house: Property | None, played: Prope
     caller, body = report.caller, report.body
     if caller is None or isinstance(body, Malformed):
         return
-    may = ACTS[type(body)]
+    may = _A_COUNT if isinstance(body, ConfirmSlip | CancelSlip) and body.kind == "drop" else ACTS[type(body)]
     if not report.personal:
         if caller.terminal is not None and caller.terminal not in terminals_of(table, house, played):
             raise _not_allowed(
@@ -148,7 +166,8 @@ def verify_act(report: Report, table: str, house: Property | None, played: Prope
         raise _nobody()
     roles = roles_of(caller.person, () if house is None else (house,)).intersection(may)
     if not roles:
-        raise _not_allowed(f"{caller.person} may not do this at table {table}", caller.person, _takes(may))
+        where = f"in property {table}" if isinstance(body, CloseDay) else f"at table {table}"
+        raise _not_allowed(f"{caller.person} may not do this {where}", caller.person, _takes(may))
     if isinstance(body, SignOn | SignOff) and roles == {"dealer"} and (body.person, body.role) != (caller.person, "dealer"):
         raise _not_allowed("a dealer signs on and off as dealer, and for nobody else", caller.person, "have a supervisor do it")
 

@@ -34,8 +34,14 @@ def _declined(state: State, row: RoundRow, recorded: Recorded, body: CorrectionD
     row.corrections_pending -= 1
 
 
-def _outcome_corrected(state: State, row: RoundRow, recorded: Recorded, body: OutcomeCorrected) -> None:
+def _verify(state: State, row: RoundRow, recorded: Recorded, body: OutcomeCorrected | BetCorrected | PlayerAdjusted) -> None:
+    """Raises Contradiction unless it was approved, and is posted to a day that is open."""
     state.registers.verify_approved(recorded, body.correction)
+    state.cage.verify_posted(recorded, row.property, row.gaming_day, body.gaming_day, body.of_day)
+
+
+def _outcome_corrected(state: State, row: RoundRow, recorded: Recorded, body: OutcomeCorrected) -> None:
+    _verify(state, row, recorded, body)
     if body.was != row.outcome:
         raise Contradiction(recorded, f"the outcome on record was {row.outcome}, not {body.was}")
     row.outcome, row.shown = body.outcome, body.shown
@@ -44,7 +50,7 @@ def _outcome_corrected(state: State, row: RoundRow, recorded: Recorded, body: Ou
 
 
 def _bet_corrected(state: State, row: RoundRow, recorded: Recorded, body: BetCorrected) -> None:
-    state.registers.verify_approved(recorded, body.correction)
+    _verify(state, row, recorded, body)
     bet = state.bets.present(recorded, body.bet)
     state.bets.verify_standing(recorded, bet, body.before)
     was = bet.stake
@@ -78,7 +84,7 @@ def _count(row: RoundRow, bet: BetRow, sign: int) -> None:
 
 
 def _adjusted(state: State, row: RoundRow, recorded: Recorded, body: PlayerAdjusted) -> None:
-    state.registers.verify_approved(recorded, body.correction)
+    _verify(state, row, recorded, body)
     minor = amount(recorded, body.amount)
     if body.bet is not None:
         state.bets.present(recorded, body.bet)

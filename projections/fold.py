@@ -10,17 +10,34 @@ moves is told in `projections.movements`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from ledger.events import DocumentRecorded, Event, Recorded, RoundOpened, StaffSignedOff, StaffSignedOn
+from ledger.events import (
+    ChipsCounted,
+    ColourChipsIssued,
+    CreditRecorded,
+    DocumentRecorded,
+    DropCounted,
+    Event,
+    FillRecorded,
+    GamingDayClosed,
+    Recorded,
+    RoundOpened,
+    SlipCancelled,
+    SlipConfirmed,
+    StaffSignedOff,
+    StaffSignedOn,
+)
 from projections import corrections, irregular, play
 from projections.bets import BetKey, Bets
+from projections.cage import Cage
 from projections.checks import Contradiction, verify_currency
-from projections.movements import Balances, Movement, balances, movements
+from projections.movements import Balances, Movement, balances, movements, slip_movements
 from projections.play import opened
 from projections.registers import Post, Registers
-from projections.rows import BetRow, CorrectionRow, HoldRow, LateBetRow, RoundRow, StaffRow, VoidRow
+from projections.rows import BetRow, ChipsRow, CorrectionRow, DayRow, HoldRow, LateBetRow, RoundRow, SlipRow, StaffRow, VoidRow
 from projections.state import NOT_NOW, State, Step
 
 __all__ = ["Balances", "BetKey", "Books", "Contradiction", "Known", "Movement", "balances", "keep_books", "movements"]
@@ -39,6 +56,10 @@ class Known(NamedTuple):
     """The corrections that the run names."""
     staff: Mapping[Post, StaffRow] = {}
     """Who works at the tables that the run names."""
+    slips: Mapping[UUID, SlipRow] = {}
+    """The slips that the run names."""
+    closed: Mapping[str, date] = {}
+    """Property → the last of its gaming days that is closed."""
 
 
 class Books(NamedTuple):
@@ -53,6 +74,9 @@ class Books(NamedTuple):
     late_bets: list[LateBetRow]
     staff: dict[int, StaffRow]
     """By the position at which they came."""
+    slips: dict[UUID, SlipRow]
+    chips: list[ChipsRow]
+    days: list[DayRow]
 
     @property
     def balances(self) -> Balances:
@@ -74,6 +98,8 @@ class Books(NamedTuple):
             {**known.holds, **self.holds},
             {**known.corrections, **self.corrections},
             staff,
+            {**known.slips, **self.slips},
+            {**known.closed, **{day.property: day.gaming_day for day in self.days}},
         )
 
 
@@ -99,6 +125,9 @@ def keep_books(events: Iterable[Recorded], known: Known = NOTHING) -> Books:
         registers.voids,
         registers.late_bets,
         registers.staff,
+        fold.cage.slips,
+        fold.cage.chips,
+        fold.cage.days,
     )
 
 
@@ -106,7 +135,8 @@ class _Fold(State):
     """A run on its way through its events."""
 
     def __init__(self, known: Known) -> None:
-        super().__init__(known.rounds, Bets(known.bets), Registers(known.holds, known.corrections, known.staff))
+        registers = Registers(known.holds, known.corrections, known.staff)
+        super().__init__(known.rounds, Bets(known.bets), registers, Cage(known.slips, known.closed))
         self.moved: list[Movement] = []
 
     def take(self, recorded: Recorded) -> None:
@@ -116,10 +146,16 @@ class _Fold(State):
         if kind in _OF_NO_ROUND:
             _OF_NO_ROUND[kind](self.registers, recorded, body)
             return
+        if kind in _OF_THE_CAGE:
+            _OF_THE_CAGE[kind](self.cage, recorded, body)
+            if isinstance(body, SlipConfirmed):
+                self.moved += slip_movements(recorded, body)
+            return
         row = self.present(stream)
         if isinstance(body, RoundOpened):
             if row is not None:
                 raise Contradiction(recorded, "the round was opened before")
+            self.cage.verify_open(recorded, body.property, body.gaming_day)
             self.rounds[stream] = opened(recorded, body)
             return
         if row is None:
@@ -141,6 +177,17 @@ _OF_NO_ROUND: dict[type[Event], Callable[[Registers, Recorded, Any], None]] = {
     DocumentRecorded: _document,
     StaffSignedOn: Registers.sign_on,
     StaffSignedOff: Registers.sign_off,
+}
+
+_OF_THE_CAGE: dict[type[Event], Callable[[Cage, Recorded, Any], None]] = {
+    ChipsCounted: Cage.write,
+    FillRecorded: Cage.write,
+    CreditRecorded: Cage.write,
+    DropCounted: Cage.write,
+    SlipConfirmed: Cage.confirm,
+    SlipCancelled: Cage.cancel,
+    ColourChipsIssued: Cage.colours,
+    GamingDayClosed: Cage.close,
 }
 
 _STEPS: dict[type[Event], Step] = {**play.STEPS, **irregular.STEPS, **corrections.STEPS}

@@ -13,9 +13,14 @@ from ledger.events import (
     BetsCarried,
     BetVoided,
     BetWithdrawn,
+    ChipsCounted,
     CorrectionApproved,
     CorrectionDeclined,
+    CreditRecorded,
+    DropCounted,
     Event,
+    FillRecorded,
+    GamingDayClosed,
     OutcomeCorrected,
     OutcomeRecorded,
     PayoutMade,
@@ -26,6 +31,8 @@ from ledger.events import (
     RoundResettled,
     RoundSettled,
     RoundVoided,
+    SlipCancelled,
+    SlipConfirmed,
     StaffSignedOff,
     StaffSignedOn,
     ThrowRecorded,
@@ -35,7 +42,7 @@ from projections.fold import Known
 from projections.kept import Cursor, Kept
 from projections.placed import read_bets
 from projections.registers import in_post
-from projections.rows import CorrectionRow, HoldRow, RoundRow, StaffRow
+from projections.rows import CorrectionRow, CountRow, DayRow, DropRow, HoldRow, NumberedRow, RoundRow, StaffRow
 
 _SUMS = (
     *("stakes", "carried_in", "carried_out", "returned", "escrow"),
@@ -50,9 +57,22 @@ HOLDS = Kept("holds", HoldRow, ["hold"])
 CORRECTIONS = Kept("corrections", CorrectionRow, ["correction"])
 STAFF = Kept("table_staff", StaffRow, ["from_position"])
 
+_WRITTEN = (
+    *("property", "table_id", "shift", "currency", "kind", "total", "note", "written_by", "written_at", "written_position"),
+    *("number", "box", "cash", "vouchers"),
+)
+COUNTS = Kept("counts", CountRow, ["slip"], sums=["total"], fixed=_WRITTEN)
+SLIPS = Kept("slips", NumberedRow, ["slip"], sums=["total"], fixed=_WRITTEN)
+DROPS = Kept("drops", DropRow, ["slip"], sums=["total", "cash", "vouchers"], fixed=_WRITTEN)
+DAYS = Kept("days", DayRow, ["property", "gaming_day"])
+BY_KIND: dict[str, Kept[Any]] = {"opener": COUNTS, "closer": COUNTS, "fill": SLIPS, "credit": SLIPS, "drop": DROPS}
+"""Kind of a slip → its register."""
+
 _ROUNDS = ROUNDS.where("round = ANY (%s)")
 _HOLDS = HOLDS.where("hold = ANY (%s)")
 _CORRECTIONS = CORRECTIONS.where("correction = ANY (%s)")
+_SLIPS = {id(register): register.where("slip = ANY (%s)") for register in (COUNTS, SLIPS, DROPS)}
+_CLOSED = b"SELECT property, max(gaming_day) FROM days GROUP BY property"
 _STAFF = STAFF.where("table_id = ANY (%s) AND to_position IS NULL")
 
 
@@ -65,6 +85,8 @@ def known(cursor: Cursor, events: Sequence[Recorded]) -> Known:
     holds: set[UUID] = set()
     corrections: set[UUID] = set()
     tables: set[str] = set()
+    slips: dict[int, tuple[Kept[Any], set[UUID]]] = {}
+    dated = bool(opened)
     for recorded in events:
         body, stream = recorded.body, recorded.stream
         kind = type(body)
@@ -84,6 +106,11 @@ def known(cursor: Cursor, events: Sequence[Recorded]) -> Known:
                 holds.add(body.hold)
             case StaffSignedOn() | StaffSignedOff():
                 tables.add(body.table)
+            case SlipConfirmed() | SlipCancelled():
+                register = BY_KIND.get(body.kind)
+                if register is not None:
+                    slips.setdefault(id(register), (register, set()))[1].add(body.slip)
+        dated = dated or kind in _DATED
         if kind in _BY_CORRECTION and (correction := _BY_CORRECTION[kind](body)) is not None:
             corrections.add(correction)
     return Known(
@@ -92,6 +119,8 @@ def known(cursor: Cursor, events: Sequence[Recorded]) -> Known:
         {row.hold: row for row in _read(cursor, HOLDS, _HOLDS, holds)},
         {row.correction: row for row in _read(cursor, CORRECTIONS, _CORRECTIONS, corrections)},
         in_post(_read(cursor, STAFF, _STAFF, tables)),
+        {row.slip: row for key, (register, named) in slips.items() for row in _read(cursor, register, _SLIPS[key], named)},
+        dict(cursor.execute(_CLOSED, binary=True).fetchall()) if dated else {},
     )
 
 
@@ -136,5 +165,25 @@ _BY_CORRECTION: dict[type[Event], Callable[[Any], UUID | None]] = dict.fromkeys(
 )
 """Event → the correction that it decides, or by which it came about."""
 
-_ASKING = {BetsCarried, OutcomeRecorded, RoundVoided, RoundSettled, RoundReleased, StaffSignedOn, StaffSignedOff, *_BY_CORRECTION}
+_DATED = frozenset(
+    {
+        *(OutcomeCorrected, BetCorrected, PlayerAdjusted),
+        *(ChipsCounted, FillRecorded, CreditRecorded, DropCounted, SlipConfirmed, GamingDayClosed),
+    }
+)
+"""Events that are posted to a gaming day by themselves; so is an opening."""
+
+_ASKING = {
+    SlipConfirmed,
+    SlipCancelled,
+    *_DATED,
+    BetsCarried,
+    OutcomeRecorded,
+    RoundVoided,
+    RoundSettled,
+    RoundReleased,
+    StaffSignedOn,
+    StaffSignedOff,
+    *_BY_CORRECTION,
+}
 """Events that ask for more than their round and bets."""

@@ -9,6 +9,8 @@ How money moves (debit → credit, zero amounts left out):
 * it is carried to another round: nothing, the escrow is the table's;
 * it is corrected: for each account that has another amount than before, the difference, from or to `win/<table>`, or
   `escrow/<table>` where the house has no part in it;
+* a slip of the cage is confirmed (its cancellation: the other way): a fill `cage/<property>` → `float/<table>`, a credit back; a
+  drop `float/<table>` → `drop/<table>`; an opener `tray/<table>` → `float/<table>`, a closer back;
 * the house puts a mispay right or pays ex gratia: `mispay/<table>` or `ex_gratia/<table>` → `player/<reference>`, or back.
 
 Every movement is one row with both its accounts, so none can be out of balance. A balance is credits less debits.
@@ -33,6 +35,7 @@ from ledger.events import (
     PlayerAdjusted,
     Recorded,
     RoundVoided,
+    SlipConfirmed,
     Standing,
     ThrowRecorded,
 )
@@ -44,7 +47,8 @@ class Movement(NamedTuple):
 
     position: int
     line: int
-    round: UUID
+    round: UUID | None
+    """None of what a slip moves."""
     bet: UUID | None
     """None of a payment ex gratia: there was no bet."""
     table_id: str
@@ -53,6 +57,8 @@ class Movement(NamedTuple):
     credit: str
     amount: int
     """Minor units of `currency`, always positive."""
+    slip: UUID | None = None
+    """None of what a round moves."""
 
 
 Balances = dict[tuple[str, str], int]
@@ -84,6 +90,45 @@ def movements(recorded: Recorded, table: str) -> list[Movement]:
         Movement(position, line, stream, bet, table, body.currency, debit, credit, minor)
         for line, (bet, debit, credit, minor) in enumerate(kept, 1)
     ]
+
+
+def slip_movements(recorded: Recorded, body: SlipConfirmed) -> list[Movement]:
+    """What a slip moves; empty where it comes to nothing."""
+    minor = amount(recorded, body.amount)
+    if body.kind not in _SLIPS:
+        raise Contradiction(recorded, f"no slip is {body.kind!r}")
+    debit, credit = (account.format(table=body.table, property=body.property) for account in _SLIPS[body.kind])
+    if body.cancellation:
+        debit, credit = credit, debit
+    if not minor:
+        return []
+    return [Movement(recorded.position, 1, None, None, body.table, body.currency, debit, credit, minor, body.slip)]
+
+
+_SLIPS = {
+    "opener": ("tray/{table}", "float/{table}"),
+    "closer": ("float/{table}", "tray/{table}"),
+    "fill": ("cage/{property}", "float/{table}"),
+    "credit": ("float/{table}", "cage/{property}"),
+    "drop": ("float/{table}", "drop/{table}"),
+}
+"""Kind of a slip → the account that it debits and the one that it credits."""
+
+ACCOUNTS: dict[str, str] = {
+    "player/<reference>": "What a player has from bets: net prizes less stakes, and what was paid beside the regulation.",
+    "escrow/<table>": "Stakes at risk: bets that are not decided.",
+    "win/<table>": "Stakes that lost, less net prizes, commission and breakage.",
+    "commission/<table>": "What the regulation lets the house keep of prizes.",
+    "breakage/<table>": "What rounding leaves with the house.",
+    "mispay/<table>": "Mispays put right: negative by what players got in all.",
+    "ex_gratia/<table>": "Paid to players where there was no bet: negative by that.",
+    "cage/<property>": "The chips of the cage: credits less fills, so negative by what it has out at tables.",
+    "float/<table>": "The chips in play by the slips: openers and fills, less closers, credits and drop. Once a table is closed "
+    "and its drop counted, it is negative by the count win.",
+    "tray/<table>": "The chips counted and locked away: closers less openers.",
+    "drop/<table>": "What was counted in the drop boxes.",
+}
+"""Account → what it has. A balance is credits less debits."""
 
 
 def _placed(recorded: Recorded, body: BetPlaced, table: str) -> list[Entry]:

@@ -210,3 +210,83 @@ class StaffRow(msgspec.Struct):
     from_at: datetime
     to_position: int | None = None
     to_at: datetime | None = None
+
+
+class SlipRow(msgspec.Struct, kw_only=True):
+    """What the rows of `counts`, `slips` and `drops` share; the key of each is `slip`."""
+
+    slip: UUID
+    property: str
+    table_id: str
+    gaming_day: date
+    """To which it is posted, or will be."""
+    of_day: date | None
+    """That it is about, where it is another."""
+    shift: str | None
+    currency: str
+    kind: str
+    """`opener`, `closer`, `fill`, `credit` or `drop`."""
+    total: int
+    note: str | None
+    status: str = "open"
+    """`open`, `confirmed`, `cancelling` (posted, and its cancellation waits for another person) or `cancelled`."""
+    written_by: str
+    written_at: datetime
+    written_position: int
+    confirmed_by: str | None = None
+    confirmed_at: datetime | None = None
+    confirmed_position: int | None = None
+    cancelled_by: str | None = None
+    cancelled_at: datetime | None = None
+    cancelled_position: int | None = None
+    cancel_reason: str | None = None
+    cancel_note: str | None = None
+    reversed_by: str | None = None
+    """Who confirmed the cancellation of a slip that was posted."""
+    reversed_at: datetime | None = None
+    reversed_position: int | None = None
+    reversed_day: date | None = None
+    """To which it was posted back."""
+
+
+class CountRow(SlipRow, kw_only=True):
+    """A count of a table's float."""
+
+
+class NumberedRow(SlipRow, kw_only=True):
+    """A fill or a credit."""
+
+    number: int
+
+
+class DropRow(SlipRow, kw_only=True):
+    """A count of what a drop box held."""
+
+    box: str
+    cash: int
+    vouchers: int
+
+
+class ChipsRow(msgspec.Struct):
+    """Chips of one denomination on a slip; the key of `chips` is `slip` and `value`."""
+
+    slip: UUID
+    value: int
+    count: int
+
+
+class DayRow(msgspec.Struct, kw_only=True):
+    """A gaming day that is closed; the key of `days` is `property` and `gaming_day`."""
+
+    property: str
+    gaming_day: date
+    closed_by: str
+    closed_at: datetime
+    position: int
+    as_of: int
+    """The position up to which its figures were read."""
+    figures: str
+    """SHA-256 of them, hex."""
+    despite: str
+    """What was acknowledged, separated by spaces."""
+    note: str | None

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from ledger.events import Recorded, RoundResettled, RoundSettled
 from projections.bets import Bets
+from projections.cage import Cage
 from projections.checks import Contradiction, amount
 from projections.registers import Registers
 from projections.rows import RoundRow
@@ -31,11 +32,12 @@ NOT_NOW = {
 class State:
     """The rows that a run of events touched so far, on top of those known before it."""
 
-    def __init__(self, known: Mapping[UUID, RoundRow], bets: Bets, registers: Registers) -> None:
+    def __init__(self, known: Mapping[UUID, RoundRow], bets: Bets, registers: Registers, cage: Cage) -> None:
         self._known = known
         self.rounds: dict[UUID, RoundRow] = {}
         self.bets = bets
         self.registers = registers
+        self.cage = cage
 
     def round(self, round_: UUID) -> RoundRow | None:
         """A round, for looking only; None where this run knows of none."""

@@ -17,10 +17,10 @@ from psycopg import sql
 from ledger.events import EVENTS, DocumentRecorded, Event, Recorded
 from projections.fold import Movement, keep_books
 from projections.kept import Kept, copy, copy_in
-from projections.known import CORRECTIONS, HOLDS, ROUNDS, STAFF, known
+from projections.known import BY_KIND, CORRECTIONS, DAYS, HOLDS, ROUNDS, STAFF, known
 from projections.moments import changes, earliest
 from projections.placed import write_bets
-from projections.rows import LateBetRow, VoidRow
+from projections.rows import ChipsRow, LateBetRow, VoidRow
 from projections.tally import COUNTED, Heading, Line, count_up
 
 Cursor = psycopg.Cursor[Any]
@@ -50,6 +50,12 @@ def _apply_ledger(cursor: Cursor, events: Sequence[Recorded]) -> None:
     _write(cursor, STAFF, books.staff, {row.from_position for row in before.staff.values()})
     _VOIDS.write(cursor, (), books.voids)
     _LATE_BETS.write(cursor, (), books.late_bets)
+    if books.slips:
+        for register in dict.fromkeys(BY_KIND.values()):
+            mine = {id_: row for id_, row in books.slips.items() if BY_KIND[row.kind] is register}
+            _write(cursor, register, mine, before.slips)
+        _CHIPS.write(cursor, (), books.chips)
+    DAYS.write(cursor, (), books.days)
     copy(cursor, _COPY_MOVEMENTS, _MOVEMENT_TYPES, books.movements)
     _add(cursor, _ADD_BALANCES, ((*key, delta) for key, delta in books.balances.items()))
     _add(cursor, _ADD_CHANGES, ((*key, delta) for key, delta in changes(books.movements).items()))
@@ -74,8 +80,23 @@ LEDGER = Projection(
     "ledger",
     frozenset(EVENTS) - {DocumentRecorded},
     (
-        *("rounds", "bets", "results", "movements", "balances", "balance_changes", "log_times"),
-        *("holds", "corrections", "voids", "late_bets", "table_staff"),
+        "rounds",
+        "bets",
+        "results",
+        "movements",
+        "balances",
+        "balance_changes",
+        "log_times",
+        "holds",
+        "corrections",
+        "voids",
+        "late_bets",
+        "table_staff",
+        "counts",
+        "slips",
+        "drops",
+        "chips",
+        "days",
     ),
     _apply_ledger,
 )
@@ -128,9 +149,10 @@ def _add_to(table: str, key: dict[str, str], sums: dict[str, str]) -> bytes:
 
 
 _VOIDS = Kept("voids", VoidRow, ["position"], sums=["stakes"])
+_CHIPS = Kept("chips", ChipsRow, ["slip", "value"])
 _LATE_BETS = Kept("late_bets", LateBetRow, ["position"])
 _COPY_MOVEMENTS = copy_in("movements", Movement._fields)
-_MOVEMENT_TYPES = ["int8", "int4", "uuid", "uuid", "text", "text", "text", "text", "numeric"]
+_MOVEMENT_TYPES = ["int8", "int4", "uuid", "uuid", "text", "text", "text", "text", "numeric", "uuid"]
 _ADD_BALANCES = _add_to("balances", {"account": "text", "currency": "text"}, {"balance": "numeric"})
 _ADD_CHANGES = _add_to("balance_changes", {"account": "text", "currency": "text", "block": "int8"}, {"change": "numeric"})
 _ADD_TIMES = b"""

@@ -50,7 +50,7 @@ class Heading(NamedTuple):
     """Under what a round is counted. The fields are the leading columns of the report's tables, in order."""
 
     gaming_day: date
-    """Of the round, for its corrections too: what was counted under it is put right where it was counted."""
+    """Of the round, for its corrections too as long as the day is open: what was counted under it is put right where it was."""
     table_id: str
     game: str
     regulation: str
@@ -72,6 +72,8 @@ class Line(msgspec.Struct):
     breakage: int = 0
     adjusted: int = 0
     """Paid to players beside the regulation, less what was taken from them; no part of the figures above."""
+    earlier: int = 0
+    """What corrections of closed days, posted to this one, add to the win; no part of the figures above."""
 
     def __iadd__(self, other: Line) -> Line:
         for field in self.__struct_fields__:
@@ -137,16 +139,19 @@ class _Counter:
             case ThrowRecorded():
                 self._showed(heading, body.outcome, 1)
                 self._lost(recorded, heading, body.lost)
-            case OutcomeCorrected():
+            case OutcomeCorrected() if body.gaming_day is None:
                 self._showed(heading, body.was, -1)
                 self._showed(heading, body.outcome, 1)
             case BetCorrected():
                 for standing, sign in ((body.before, -1), (body.after, 1)):
                     verify_standing(recorded, standing)
-                    if standing.result in ("lost", "won", "push"):
+                    if body.gaming_day is not None:
+                        self.lines[heading._replace(gaming_day=body.gaming_day)].earlier += sign * _win(standing)
+                    elif standing.result in ("lost", "won", "push"):
                         self._count(recorded, heading, standing, sign)
             case PlayerAdjusted():
                 minor = amount(recorded, body.amount)
+                heading = heading._replace(gaming_day=body.gaming_day or heading.gaming_day)
                 self.lines[heading].adjusted += minor if body.direction == "to_player" else -minor
             case RoundSettled():
                 self.lines[heading].rounds += 1
@@ -179,6 +184,13 @@ class _Counter:
         for shown in outcome.split(","):
             if shown != "void":
                 self.outcomes[heading.gaming_day, heading.table_id, heading.game, shown] += sign
+
+
+def _win(standing: Standing) -> int:
+    """What a bet of which this is true adds to the win."""
+    if standing.result == "lost":
+        return int(standing.stake)
+    return -int(standing.net_prize) if standing.result == "won" else 0
 
 
 def edge(recorded: Recorded, text: str) -> str:

@@ -29,6 +29,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ledger.api import auth, problems
 from ledger.api.access import Access
 from ledger.api.door import Door, Noted
+from ledger.api.feed import Feed
 from ledger.api.metrics import Metrics
 from ledger.api.rate import Limited, Rate
 from ledger.api.strictjson import printable
@@ -62,18 +63,19 @@ def create_app(
     access: Access | None = None,
     rate: Rate | None = None,
     noted: Noted | None = None,
+    feed: Feed | None = None,
     body_seconds: float = BODY_SECONDS,
     drain_seconds: float = 30.0,
 ) -> Starlette:
     """The application for an ASGI server. Its lifespan starts the writer and, at the end, writes what still waits.
 
     `now` is the service's clock; `writer` replaces the writer of default size; `access` says who may come in: without it
-    everybody may, and nobody is known; `rate` replaces the usual one; `noted` is where requests are noted; `drain_seconds`
-    bounds the end.
+    everybody may, and nobody is known; `rate` replaces the usual one; `noted` is where requests are noted; `feed` is where
+    the feed comes from, without which it is refused; `drain_seconds` bounds the end.
     """
     rate = Rate() if rate is None else rate
     noted = noted or Noted(Metrics())
-    door = Door(reader, writer or Writer(rounds.post), now, body_seconds, noted)
+    door = Door(reader, writer or Writer(rounds.post), now, body_seconds, noted, feed)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -87,6 +89,7 @@ def create_app(
     app = Starlette(
         routes=[
             Route("/v1/events", door.post_events, methods=["POST"]),
+            Route("/v1/feed", door.get_feed),
             Route("/v1/rounds/{id}", door.get_round),
             Route("/v1/balances", door.get_balances),
             Route("/v1/balances/trial", door.get_trial),

@@ -1,60 +1,22 @@
 """The ledger's events as AsyncAPI 3.0: what terminals send, and what the log makes of it; CloudEvents both ways.
 
 Terminals' reports come over HTTP and are described there in full (`ledger.api.openapi`); here they are messages of a channel. The
-events of the log have an envelope too, so that whatever carries them says the same of each. No channel of this release carries
-them by itself: they are read in SQL, where the view `ledger.log` has `data` as its column `body`.
+events of the log come from the feed (`ledger.api.feed`), whatever carries them: a page, a stream, a webhook, a broker.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
 from functools import cache
 from typing import Any
-from uuid import UUID
 
 import msgspec
 
 from ledger.api import bodies, openapi
-from ledger.events import EVENTS, DocumentRecorded, Event, Recorded
+from ledger.events import EVENTS, Event
+from ledger.feed.envelope import SOURCE
 from ledger.reports import TYPES, type_of
 
-SOURCE = "/ledger"
 _REF = "#/components/schemas/{name}"
-
-
-class Envelope(msgspec.Struct, frozen=True, kw_only=True):
-    """An event of the log as a CloudEvent."""
-
-    specversion: str = "1.0"
-    id: str
-    """Its position in the log, which is its own: a consumer that has seen an id has seen the event."""
-    source: str = SOURCE
-    type: str
-    """`roundledger.` and the topic under which it is stored."""
-    subject: UUID
-    """Its stream: the id of its round, or that of a table or document."""
-    time: datetime
-    """When the ledger received what brought it about, by the service's clock."""
-    position: str
-    """Its place in the log's one order; gaps are normal."""
-    version: str
-    """Its place in its stream, from 1 without gaps."""
-    datacontenttype: str = "application/json"
-    data: Event
-
-
-def envelope(recorded: Recorded) -> Envelope:
-    """The event as it travels."""
-    body = recorded.body
-    return Envelope(
-        id=str(recorded.position),
-        type=type_of(type(body)),
-        subject=recorded.stream,
-        time=body.recorded_at if isinstance(body, DocumentRecorded) else body.received_at,
-        position=str(recorded.position),
-        version=str(recorded.version),
-        data=body,
-    )
 
 
 @cache
@@ -90,10 +52,11 @@ def document() -> dict[str, Any]:
                 "messages": {name: _message(name) for name in messages if name.endswith(".report")},
             },
             "log": {
-                "address": None,
+                "address": "/v1/feed",
                 "title": "The log",
-                "description": "What became of the reports, in one order. No address of this release sends it; in SQL it is the "
-                "view `ledger.log`, whose column `body` is `data`.",
+                "description": "What became of the reports, in one order: in pages of lines, or as server-sent events. "
+                "`/openapi.json` has the parameters. In SQL it is the view `ledger.log`, whose column `body` is `data`.",
+                "servers": [{"$ref": "#/servers/door"}],
                 "messages": {name: _message(name) for name in messages if name.endswith(".log")},
             },
         },
@@ -108,6 +71,7 @@ def document() -> dict[str, Any]:
                 "action": "send",
                 "channel": {"$ref": "#/channels/log"},
                 "summary": "Each event once it can no longer be overtaken, in the order of its position.",
+                "bindings": {"http": {"method": "GET", "bindingVersion": "0.3.0"}},
             },
         },
         "components": {"schemas": schemas, "messages": messages},
@@ -156,6 +120,8 @@ def _logged(model: type[Event]) -> dict[str, Any]:
                     "pattern": "^[0-9]+$",
                     "description": "The place in its stream, from 1 on.",
                 },
+                "table": {"type": "string", "description": "The table that it is about, where it is about one."},
+                "property": {"type": "string", "description": "The property that it belongs to, where it belongs to one."},
                 "datacontenttype": {"const": "application/json"},
                 "data": {"$ref": _REF.format(name=model.__name__)},
             },

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import psycopg
@@ -38,6 +39,7 @@ POSTS = "/v1/events"
 """Where whoever was let in may post: what they post is judged item by item."""
 
 _ADMITTED = "roundledger.admitted"
+_AGAIN = "roundledger.again"
 _BEARER = re.compile(r"Bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE)
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _CHALLENGE = {
@@ -107,6 +109,7 @@ class Guard:
             admitted = scope[_ADMITTED] = await self._admit(scope, headers)
             who = name_of(admitted.caller)
             self._verify_read(scope, admitted)
+            scope[_AGAIN] = partial(self._verify_again, scope, headers, admitted)
         except Refusal as refusal:
             if seconds := self._rate.wait(address(scope), OF_AN_ADDRESS):
                 await too_often(seconds, scope)(scope, receive, send)
@@ -142,6 +145,16 @@ class Guard:
         if self._access.required and sender.caller is not None and (scope["method"], scope["path"]) != ("POST", POSTS):
             rights.verify_read(sender.caller, scope["path"], sender.properties)
 
+    async def _verify_again(self, scope: Scope, headers: Headers, sender: Admitted) -> None:
+        if "authorization" in headers:
+            await self._person(headers)
+        if sender.signed is not None:
+            id = sender.signed.key
+            key = (await self._access.known()).keys.get(id)
+            if key is None or key.state(self._access.now()) != "live":
+                raise _unsigned() from Unverified("the key has ended meanwhile")
+        self._verify_read(scope, sender._replace(properties=(await self._access.known()).properties))
+
     async def _signed(self, scope: Scope, headers: Headers) -> tuple[Signed, str]:
         """The signature, and the terminal whose it is."""
         try:
@@ -173,6 +186,15 @@ def admitted(request: Mapping[str, Any]) -> Admitted:
     """Who was let in with this request (or scope)."""
     found: Admitted = request.get(_ADMITTED, Admitted(None, None, ()))
     return found
+
+
+def again(request: Mapping[str, Any]) -> Callable[[], Awaitable[None]]:
+    """For an answer that lasts: raises Refusal once whoever was let in with this request would be so no more."""
+    found: Callable[[], Awaitable[None]] = request.get(_AGAIN, _anybody)
+    return found
+
+
+async def _anybody() -> None: ...
 
 
 def proved(scope: Scope) -> str | None:

@@ -6,15 +6,23 @@ from collections.abc import Mapping
 
 from ledger.reports import (
     ApproveCorrection,
+    CancelSlip,
     ChangeBet,
     ChangeShooter,
     CloseBetting,
+    CloseDay,
+    ConfirmSlip,
+    CountChips,
+    CountDrop,
     Data,
     DeclineCorrection,
     HoldRound,
+    IssueColourChips,
     OpenRound,
     PlaceBet,
     ProposeCorrection,
+    RecordCredit,
+    RecordFill,
     RecordLateBet,
     RecordOutcome,
     RecordThrow,
@@ -44,11 +52,12 @@ _SPOT = ("LGR-0403", "LGR-0404", "LGR-0405", "LGR-0412")
 _PLACED = (*_SPOT, "LGR-0408", "LGR-0605", "LGR-0606", "LGR-0607", "LGR-0608")
 _MONEY = ("LGR-0104", "LGR-0105", "LGR-0208")
 _TABLE = ("LGR-0601", "LGR-0602", "LGR-0609")
+_WRITTEN = (*_TABLE, "LGR-0104", "LGR-0105", "LGR-0260", "LGR-0264", "LGR-0272")
 _AS_IT_WAS = ("LGR-0240", "LGR-0241", "LGR-0242", "LGR-0244", "LGR-0245", "LGR-0408", "LGR-0409")
 
 BY_REPORT: Mapping[type[Data], tuple[str, ...]] = {
     OpenRound: ("LGR-0201", "LGR-0203", "LGR-0401", *_TABLE, "LGR-0603"),
-    PlaceBet: (_NO_ROUND, "LGR-0210", "LGR-0211", "LGR-0223", *_MONEY, *_PLACED),
+    PlaceBet: (_NO_ROUND, "LGR-0210", "LGR-0211", "LGR-0223", "LGR-0265", *_MONEY, *_PLACED),
     WithdrawBet: _OPEN_BET,
     ChangeBet: (*_OPEN_BET, "LGR-0104", "LGR-0222", *_PLACED),
     CloseBetting: (_NO_ROUND, "LGR-0204"),
@@ -70,6 +79,14 @@ BY_REPORT: Mapping[type[Data], tuple[str, ...]] = {
     DeclineCorrection: (_NO_ROUND, "LGR-0243", "LGR-0248"),
     SignOn: (*_TABLE, "LGR-0222", "LGR-0610"),
     SignOff: (*_TABLE, "LGR-0227"),
+    CountChips: _WRITTEN,
+    RecordFill: (*_WRITTEN, "LGR-0261"),
+    RecordCredit: (*_WRITTEN, "LGR-0261"),
+    CountDrop: _WRITTEN,
+    ConfirmSlip: (*_TABLE, "LGR-0249", "LGR-0262", "LGR-0263"),
+    CancelSlip: (*_TABLE, "LGR-0262", "LGR-0263"),
+    IssueColourChips: (*_TABLE, "LGR-0104", "LGR-0105", "LGR-0222", "LGR-0264"),
+    CloseDay: ("LGR-0270", "LGR-0271", "LGR-0273", "LGR-0274", "LGR-0275", "LGR-0612"),
 }
 """What a report says → with which codes it can be refused, beside those of `ANY_EVENT`."""
 
@@ -87,6 +104,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
         "LGR-0505",
         *_KNOWN,
     ),
+    "getFeed": (*_KNOWN, "LGR-0504", "LGR-0505", "LGR-0522"),
     "getRound": (*_KNOWN, "LGR-0202", "LGR-0504"),
     "getBalances": (*_KNOWN, "LGR-0518"),
     "getTrialBalance": (*_KNOWN, "LGR-0518"),

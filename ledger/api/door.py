@@ -20,6 +20,7 @@ from starlette.responses import Response
 
 from ledger import logs
 from ledger.api import asyncapi, auth, bodies, intake, metrics, openapi, problems, views
+from ledger.api.feed import Feed
 from ledger.api.metrics import Metrics
 from ledger.api.parameters import digits, one_day, parameters
 from ledger.api.strictjson import printable
@@ -63,12 +64,21 @@ class Noted(NamedTuple):
 class Door:
     """The endpoints and what they share."""
 
-    def __init__(self, reader: Reader, writer: Writer, now: Callable[[], datetime], body_seconds: float, noted: Noted) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        writer: Writer,
+        now: Callable[[], datetime],
+        body_seconds: float,
+        noted: Noted,
+        feed: Feed | None = None,
+    ) -> None:
         self.writer = writer
         self._reader = reader
         self._now = now
         self._body_seconds = body_seconds
         self._metrics, self._tracing = noted
+        self._feed = feed
 
     async def post_events(self, request: Request) -> Response:
         behind = _behind(request)
@@ -130,6 +140,11 @@ class Door:
                 left += 1
         if left:
             _log.info("%d more events of this post were refused", left)
+
+    async def get_feed(self, request: Request) -> Response:
+        if self._feed is None:
+            raise Refusal("LGR-0501", "no log stands behind this door")
+        return await self._feed.answer(request)
 
     async def get_round(self, request: Request) -> Response:
         parameters(request)
@@ -251,7 +266,8 @@ class Door:
         standing = None
         with contextlib.suppress(TimeoutError, psycopg.OperationalError, *UNFIT), anyio.fail_after(HEALTH_SECONDS):
             standing = await self._look(self._standing)
-        text = self._metrics.exposition(self.writer.waiting, standing)
+        following = () if self._feed is None else self._feed.positions()
+        text = self._metrics.exposition(self.writer.waiting, standing, following)
         return Response(text, headers={"Cache-Control": "no-store", "Content-Type": metrics.MEDIA_TYPE})
 
     async def get_time(self, request: Request) -> Response:

@@ -15,6 +15,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 _log = logging.getLogger(__name__)
 
+ABORT = "roundledger.abort"
+"""In the scope of a request: what ends its connection at once, without waiting for its client to take what was sent."""
 HEAD_SECONDS = 15.0
 """How long a connection may take from its beginning, or from the first byte of a later request, to the end of the head."""
 HEAD_BYTES = 1 << 16
@@ -100,6 +102,7 @@ class BoundedHttp(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._awaited = False
         self._head_came()
+        cast("dict[str, Any]", self.scope)[ABORT] = self.transport.abort
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:

@@ -24,7 +24,7 @@ from ledger.api.bodies import BATCH, ONE
 from ledger.api.strictjson import Twice, canonical, kind, loads, printable, shown
 from ledger.errors import Refusal
 from ledger.money import minor_digits, parse_minor
-from ledger.reports import TYPES, Body, Data, Malformed, PlaceBet, Report, Verdict, table_stream
+from ledger.reports import TYPES, Body, Data, Malformed, PlaceBet, Report, Verdict, days_stream, table_stream
 
 MAX_ITEMS = 1000
 """Events of one batch."""
@@ -282,13 +282,19 @@ def _attribute(item: Mapping[str, Any], name: str, rule: str) -> Refusal:
 
 
 def _subject(item: Mapping[str, Any], topic: str) -> UUID:
-    """The stream that the event is about: a round, by its id, or a table, by its."""
-    if topic not in plain.ABOUT_TABLES:
-        return _uuid(item, "subject", "is the round's UUID")
-    table = _text(item, "subject", "is the table's id")
-    if not _TABLE.fullmatch(table):
-        raise _attribute(item, "subject", "is the table's id")
-    return table_stream(table)
+    """The stream that the event is about: a round, by its id, or a table or a property, by its."""
+    if topic in plain.OF_TABLES:
+        return table_stream(_name(item, "is the table's id"))
+    if topic in plain.OF_PROPERTIES:
+        return days_stream(_name(item, "is the property's id"))
+    return _uuid(item, "subject", "is the round's UUID")
+
+
+def _name(item: Mapping[str, Any], rule: str) -> str:
+    name = _text(item, "subject", rule)
+    if not _TABLE.fullmatch(name):
+        raise _attribute(item, "subject", rule)
+    return name
 
 
 def _text(item: Mapping[str, Any], name: str, rule: str) -> str:

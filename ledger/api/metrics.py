@@ -88,6 +88,17 @@ class Metrics:
             "roundledger_projection_stopped", "1 where a projection stands still.", ("projection",), registry=registry
         )
 
+        self._fed = Counter("roundledger_feed_events", "Events that were given to readers of the feed.", registry=registry)
+        self._dropped = Counter(
+            "roundledger_feed_dropped", "Streams that were closed because their reader took nothing.", registry=registry
+        )
+        self._streams = Gauge("roundledger_feed_streams", "Streams that are open.", registry=registry)
+        self._feed_lag = Gauge(
+            "roundledger_feed_lag_events",
+            "Positions between the stream that is furthest behind and the log's end.",
+            registry=registry,
+        )
+
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request was answered; `route` is a path of the door as it is declared, or `other`."""
         self._requests.labels(method if method in _METHODS else "other", route, str(status)).inc()
@@ -123,13 +134,29 @@ class Metrics:
         """Somebody did not prove who they are, or may not do what they asked for."""
         self._turned_away.labels(code).inc()
 
-    def exposition(self, waiting: int, standing: tuple[Sequence[ProjectionPosition], int, float] | None) -> bytes:
-        """All series as text; `standing` is what the reader says of the read side, None where the database did not answer."""
+    def fed(self, events: int) -> None:
+        """Events were given to a reader of the feed."""
+        self._fed.inc(events)
+
+    def feed_dropped(self) -> None:
+        """A stream's reader took nothing for too long."""
+        self._dropped.inc()
+
+    def exposition(
+        self,
+        waiting: int,
+        standing: tuple[Sequence[ProjectionPosition], int, float] | None,
+        following: Sequence[int] = (),
+    ) -> bytes:
+        """All series as text; `standing` is what the reader says of the read side, None where the database did not answer, and
+        `following` the positions of the feed's streams."""
+        self._streams.set(len(following))
         self._waiting.set(waiting)
         self._database.set(standing is not None)
         if standing is not None:
             projections, end, age = standing
             self._lag_seconds.set(age)
+            self._feed_lag.set(max((end - position for position in following), default=0))
             for each in projections:
                 self._lag_events.labels(each.name).set(max(0, end - int(each.position)))
                 self._stopped.labels(each.name).set(each.stopped_at is not None)

@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 
-from ledger.api import bodies, codes, intake, metrics, problems
+from ledger.api import bodies, codes, feed, intake, metrics, plain, problems
 from ledger.api.views import Answer, Balances, Health, Liabilities, Problem, Ready, TerminalView, Time, Trial
 from ledger.errors import CODES
+from ledger.feed.source import PAGE
 from ledger.reports import TYPES
 from projections.queries import TableReport
 from projections.views import RoundView
@@ -22,6 +23,8 @@ _REF = "#/components/schemas/{name}"
 _SECONDS = {"type": "integer", "minimum": 1}
 _UUID = {"type": "string", "format": "uuid"}
 _ROUND = {**_UUID, "description": "The round's id, made by the terminal (UUID version 7 keeps the log compact)."}
+_PROPERTY = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$", "description": "The property's id."}
+_MARK = r"^[0-9]{1,18}(\.[0-9a-f-]{36}\.[0-9]{1,18}\.[0-9a-f]{16})?$"
 _TABLE = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$", "description": "The table's id."}
 
 
@@ -49,6 +52,15 @@ _HEADERS: dict[str, Any] = {
     },
     "Cache-Control": {"required": True, "schema": {"const": "no-store"}},
     "Retry-After": {"description": "Seconds after which the very same request may succeed.", "schema": _SECONDS},
+    "Feed-Cursor": {
+        "description": "Where the next page begins: the `after` of its request. Of a stream, where that begins.",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[0-9]"},
+    },
+    "Link": {
+        "description": 'The next page, `rel="next"` (RFC 8288), where it may have something now.',
+        "schema": {"type": "string"},
+    },
     "WWW-Authenticate": {"required": True, "schema": {"type": "string"}},
     "Accept-Signature": {"description": "What a signature has to cover (RFC 9421, section 5.1).", "schema": {"type": "string"}},
 }
@@ -117,7 +129,7 @@ def _event(topic: str, data: str) -> dict[str, Any]:
             "id": {**_UUID, "description": "The event's own id, made by the terminal when it happened and kept for every retry."},
             "source": {"type": "string", "pattern": "^/(terminals|people)/[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},
             "type": {"const": topic},
-            "subject": _TABLE if data in ("SignOn", "SignOff") else _ROUND,
+            "subject": _TABLE if topic in plain.OF_TABLES else _PROPERTY if topic in plain.OF_PROPERTIES else _ROUND,
             "time": {
                 "type": "string",
                 "format": "date-time",
@@ -184,6 +196,7 @@ def _paths() -> dict[str, Any]:
                 "responses": _responses("postEvents", "What became of each event.", "Answer"),
             }
         },
+        "/v1/feed": _feed(),
         "/v1/rounds/{id}": _get("getRound", "One round, its bets and what came of them", "RoundView", [round_id]),
         "/v1/balances": _get(
             "getBalances",
@@ -236,6 +249,42 @@ def _paths() -> dict[str, Any]:
             **_NOBODY,
         ),
     }
+
+
+def _feed() -> dict[str, Any]:
+    """The one operation that answers in lines, or goes on answering."""
+    some = "Several values with commas between are alternatives."
+    last = {
+        "name": "Last-Event-ID",
+        "in": "header",
+        "description": "The id of the event that a stream's client has seen last; it counts instead of `after`.",
+        "schema": {"type": "string", "pattern": _MARK},
+    }
+    found = _get(
+        "getFeed",
+        "The events of the log in order, as pages or as a stream",
+        None,
+        [
+            _query("after", "Events behind this cursor or position; from the beginning without it.", {"pattern": _MARK}),
+            _query("type", f"Types of events, as `roundledger.BetPlaced.v1` or `BetPlaced`. {some}", {}),
+            _query("table", f"Events of these tables. {some}", {}),
+            _query("property", f"Events of these properties. {some}", {}),
+            _query("subject", f"Events of these streams: ids of rounds. {some}", {}),
+            _query("limit", "Events of a page; a stream has none.", {"pattern": "^[0-9]{1,4}$", "default": str(PAGE)}),
+            last,
+        ],
+        feed.NDJSON,
+        description="Each event is a CloudEvent 1.0; `/asyncapi.json` has a schema for each type. An event is given once nothing "
+        "can come before it any more, so that whoever goes on from a cursor misses none. Without more ado the answer is a page "
+        "with an event a line; `Feed-Cursor` is where the next begins, also where the filter left everything out. With `Accept: "
+        "text/event-stream` the answer goes on for as long as both sides live: each event's `id` is the cursor behind it, an "
+        "`id` without data moves the cursor on, a comment is a heartbeat, and an event named `problem` says why it ends.",
+    )
+    answer = found["get"]["responses"]["200"]
+    answer["content"][feed.EVENTS] = {"schema": {"type": "string"}}
+    more = {name: {"$ref": f"#/components/headers/{name}"} for name in (feed.CURSOR, "Link")}
+    answer["headers"] = {**answer["headers"], **more}
+    return found
 
 
 def _get(

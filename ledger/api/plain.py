@@ -15,7 +15,7 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.reports import TYPES, Data, SignOff, SignOn
+from ledger.reports import ABOUT_PROPERTIES, ABOUT_TABLES, TYPES, Data
 
 _Id = Annotated[str, msgspec.Meta(min_length=36, max_length=36)]
 """Of the forms of a UUID that msgspec reads, only that with hyphens has this length."""
@@ -51,12 +51,13 @@ class Plain(msgspec.Struct, frozen=True):
     data: Data
 
 
-ABOUT_TABLES = frozenset(type_ for type_, model in TYPES.items() if model in (SignOn, SignOff))
-"""Types of events whose subject is a table and no round; they come a few times a shift, and are not read here."""
+OF_TABLES = frozenset(type_ for type_, model in TYPES.items() if model in ABOUT_TABLES)
+OF_PROPERTIES = frozenset(type_ for type_, model in TYPES.items() if model in ABOUT_PROPERTIES)
+"""Types of events whose subject is a table or a property and no round; they come a few times a shift, and are not read here."""
 _TYPED = [
     msgspec.defstruct(model.__name__, [("data", model)], bases=(_Event,), tag=type_, frozen=True, kw_only=True)
     for type_, model in TYPES.items()
-    if type_ not in ABOUT_TABLES
+    if type_ not in OF_TABLES | OF_PROPERTIES
 ]
 _decode = msgspec.json.Decoder(list[reduce(or_, _TYPED)]).decode  # type: ignore[misc]  # a union made of a table
 _encode = msgspec.json.Encoder().encode

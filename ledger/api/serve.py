@@ -15,6 +15,7 @@ from typing import NamedTuple
 from ledger.api.access import Access
 from ledger.api.app import create_app
 from ledger.api.door import Noted
+from ledger.api.feed import LIMITS, Feed, Limits
 from ledger.api.metrics import Metrics
 from ledger.api.rate import RATE, Rate
 from ledger.api.reader import SqlReader
@@ -22,6 +23,7 @@ from ledger.api.server import HOST, PORT, Server, Tls, is_loopback
 from ledger.api.tracing import exporting
 from ledger.application import Rounds
 from ledger.errors import Refusal
+from ledger.feed.source import Source
 from ledger.reports import Report, Verdict
 from ledger.store.migrate import require_current
 from ledger.writer import Writer
@@ -65,14 +67,16 @@ def opened(
     require_auth: bool = False,
     tls: Tls | None = None,
     rate: float = RATE,
+    feed_limits: Limits = LIMITS,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Iterator[Server]:
     """The service on the database at `dsn`, listening but not yet served: `run` it, in any thread, and `stop` it.
 
     With `require_auth`, and always on a host beyond this machine, requests have to be signed or to bear a token. `rate` is how
-    often one terminal or person may ask, in requests a second. `now` is the service's clock, by which it says when it received
-    something. Refuses a schema that is not this program's (LGR-0502, never changed here), a database that cannot be reached
-    (LGR-0501), a host beyond this machine while no terminal has a live key (LGR-0712) and what `Server` refuses.
+    often one terminal or person may ask, in requests a second; `feed_limits` what the feed's streams are held to. `now` is the
+    service's clock, by which it says when it received something. Refuses a schema that is not this program's (LGR-0502, never
+    changed here), a database that cannot be reached (LGR-0501), a host beyond this machine while no terminal has a live key
+    (LGR-0712) and what `Server` refuses.
     """
     require_current(dsn)
     beyond = not is_loopback(host, port)
@@ -83,7 +87,8 @@ def opened(
                 raise _without_keys(host)
             metrics, tracing = Metrics(), exporting()
             # The projections end last. What they did not get to read, the next start reads.
-            with RunnerProcess(dsn) as runner:
+            with RunnerProcess(dsn) as runner, Source(dsn) as source:
+                feed = Feed(source, metrics, feed_limits)
                 app = create_app(
                     rounds,
                     reader,
@@ -92,8 +97,9 @@ def opened(
                     access=Access(reader.register, required=require_auth or beyond),
                     rate=Rate(rate),
                     noted=Noted(metrics, tracing),
+                    feed=feed,
                 )
-                with Server(app, host=host, port=port, tls=tls) as server:
+                with Server(app, host=host, port=port, tls=tls, stopping=feed.close) as server:
                     if beyond and tls is None:
                         _log.warning("%s: %s", server.url, UNENCRYPTED)
                     yield server

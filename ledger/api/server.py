@@ -54,8 +54,17 @@ class Server:
     `run` serves; `stop`, SIGTERM or SIGINT end that.
     """
 
-    def __init__(self, app: ASGIApp, *, host: str = HOST, port: int = PORT, tls: Tls | None = None) -> None:
-        """Listens on `host` and `port`; port 0 takes a free one. With `tls` it speaks HTTPS and nothing else.
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        host: str = HOST,
+        port: int = PORT,
+        tls: Tls | None = None,
+        stopping: Callable[[], None] | None = None,
+    ) -> None:
+        """Listens on `host` and `port`; port 0 takes a free one. With `tls` it speaks HTTPS and nothing else. `stopping` is
+        called in the loop once it was told to stop: it ends the answers that would not end by themselves.
 
         Refuses an address that cannot be had (LGR-0711) and a certificate that cannot be used (LGR-0713).
         """
@@ -77,6 +86,7 @@ class Server:
             ssl_keyfile=None if tls is None else tls.key,
         )
         self._server = _Uvicorn(config)
+        self._server.stopping = stopping
         shown = f"[{address[0]}]" if family == socket.AF_INET6 else address[0]
         self.url = f"{'http' if tls is None else 'https'}://{shown}:{self._socket.getsockname()[1]}"
         """Where it is reached, with the real port."""
@@ -108,11 +118,17 @@ class Server:
 
 class _Uvicorn(uvicorn.Server):
     ready: Callable[[], None] | None = None
+    stopping: Callable[[], None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.ready is not None:
             self.ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self.stopping is not None:
+            self.stopping()
+        await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # Not as uvicorn does, which raises the signal anew when it has stopped: whoever called `run` still has things to close.

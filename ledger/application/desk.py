@@ -7,29 +7,40 @@ one round is arranged here: which round a table has open, and the successor that
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
-from ledger import rights
+from ledger import money, rights
 from ledger.application.group import Group, Sitting
 from ledger.application.memory import Memory
+from ledger.cage import CHIP_KINDS
+from ledger.days import Days
 from ledger.errors import Refusal
-from ledger.events import RoundOpened
-from ledger.houses import Houses
+from ledger.events import CreditRecorded, FillRecorded, RoundOpened
+from ledger.houses import House, Houses
 from ledger.reports import (
     ApproveCorrection,
+    CancelSlip,
     ChangeBet,
     ChangeShooter,
     CloseBetting,
+    CloseDay,
+    ConfirmSlip,
+    CountChips,
+    CountDrop,
     DeclineCorrection,
     HoldRound,
+    IssueColourChips,
     Malformed,
+    OfATable,
     OpenRound,
     PlaceBet,
     ProposeCorrection,
+    RecordCredit,
+    RecordFill,
     RecordLateBet,
     RecordOutcome,
     RecordThrow,
@@ -39,14 +50,17 @@ from ledger.reports import (
     RestoreChips,
     SignOff,
     SignOn,
+    SlipWritten,
     VoidBet,
     VoidRound,
     WithdrawBet,
+    days_stream,
     is_derived,
     table_stream,
 )
 from ledger.round import Asked, Origin, Round, RoundEvent, Status, Successor, Terms
 from ledger.rules import Regulation
+from ledger.store.recorder import Closing, Hindrance
 
 
 class Desk:
@@ -74,9 +88,11 @@ class Desk:
         body = report.body
         if isinstance(body, Malformed):
             raise body.refusal
+        if isinstance(body, CloseDay):
+            return self._close_day(report, body, group)
         about_table = _ABOUT_TABLES.get(type(body))
         if about_table is not None:
-            assert isinstance(body, OpenRound | SignOn | SignOff)
+            assert isinstance(body, OpenRound | OfATable)
             self._rest_on_roles(report, group)
             rights.verify_act(report, body.table, self._houses.property_of(body.table))
             return about_table(self, report, body, _origin(report, self._houses.tolerance(body.table)), group)
@@ -145,15 +161,19 @@ class Desk:
         """Reads what other writers have recorded since; True where it changes what is known of the report's round or table."""
         changed = self._memory.reread_round(report.round)
         body = report.body
-        if isinstance(body, OpenRound | SignOn | SignOff):
+        if isinstance(body, OpenRound | OfATable | CloseDay):
             changed |= self._houses.read()
         if isinstance(body, OpenRound):
             changed |= self._memory.reread_table(body.table, group)
-        elif isinstance(body, SignOn | SignOff):
-            changed |= self._memory.reread_staff(body.table)
+        elif isinstance(body, OfATable):
+            changed |= self._memory.reread_record(body.table)
+            house = self._houses.property_of(body.table)
+            changed |= self._memory.reread_days(None if house is None else house.id)
+        elif isinstance(body, CloseDay):
+            changed |= self._memory.reread_days(body.property)
         return changed
 
-    # What is about a table: its rounds begin, its people come and go.
+    # What is about a table: its rounds begin, its people come and go, its slips are written and signed.
 
     def _open_round(self, report: Report, body: OpenRound, origin: Origin, group: Group) -> list[RoundEvent]:
         house = self._houses.house(body.table, body.game)
@@ -169,7 +189,7 @@ class Desk:
                 help="record that round's outcome first; the next opens when every winner is paid",
             )
         applied = self._houses.applied(house, body.game, report.received_at)
-        at = self._memory.staff(body.table).at
+        at = self._memory.record(body.table).at
         terms = Terms(
             property=house.property.id,
             property_hash=house.property.sha256,
@@ -179,7 +199,7 @@ class Desk:
             payable_unit=house.table.payable_minor,
             regulation=applied.regulation,
             applied=applied.note,
-            gaming_day=house.property.gaming_day(report.received_at),
+            gaming_day=self._days(house.property.id, group).present(house.property.gaming_day(report.received_at)),
             shift=body.shift,
             dealer=body.dealer or at.get("dealer"),
             supervisor=body.supervisor or at.get("supervisor"),
@@ -202,26 +222,100 @@ class Desk:
         self._verify_table(report, body.table, group)
         group.rest_on(self._houses.premise)
         self._houses.verify_works(body.table, body.person, body.role)
-        staff = self._memory.staff(body.table)
-        staff.sign_on(body.person, body.role, origin)
-        return staff.collect_events()
+        record = self._memory.record(body.table)
+        record.sign_on(body.person, body.role, origin)
+        return record.collect_events()
 
     def _sign_off(self, report: Report, body: SignOff, origin: Origin, group: Group) -> list[RoundEvent]:
         self._verify_table(report, body.table, group)
-        staff = self._memory.staff(body.table)
-        staff.sign_off(body.person, body.role, origin)
-        return staff.collect_events()
+        record = self._memory.record(body.table)
+        record.sign_off(body.person, body.role, origin)
+        return record.collect_events()
 
-    def _verify_table(self, report: Report, table: str, group: Group) -> None:
-        self._houses.table(table)
+    def _write_slip(self, report: Report, body: SlipWritten, origin: Origin, group: Group) -> list[RoundEvent]:
+        house = self._verify_table(report, body.table, group)
+        group.rest_on(self._houses.premise)  # its currency, and its property's clock
+        days = self._days(house.property.id, group)
+        posting = days.posting(house.property.gaming_day(report.received_at), body.gaming_day)
+        if isinstance(body, RecordFill | RecordCredit):
+            topic = FillRecorded.TOPIC if isinstance(body, RecordFill) else CreditRecorded.TOPIC
+            if self._memory.slip_is_numbered(topic, house.property.id, body.number):
+                raise Refusal(
+                    "LGR-0261",
+                    f"property {house.property.id} has such a slip of number {body.number}",
+                    field="data.number",
+                    value=str(body.number),
+                    help="a wrong slip is cancelled and keeps its number; take the next one from the pad",
+                )
+        record = self._memory.record(body.table)
+        record.write_slip(body, house.property.id, house.table.currency, posting, origin)
+        return record.collect_events()
+
+    def _confirm_slip(self, report: Report, body: ConfirmSlip, origin: Origin, group: Group) -> list[RoundEvent]:
+        house = self._verify_table(report, body.table, group)
+        record = self._memory.record(body.table)
+        slip = record.verify_confirmation(body, origin)
+        days = self._days(slip.property, group)
+        posting = days.posting(max(slip.gaming_day, house.property.gaming_day(report.received_at)), slip.gaming_day)
+        if slip.of_day is not None:
+            posting = posting._replace(of_day=slip.of_day)
+        record.confirm_slip(body, posting, origin)
+        return record.collect_events()
+
+    def _cancel_slip(self, report: Report, body: CancelSlip, origin: Origin, group: Group) -> list[RoundEvent]:
+        self._verify_table(report, body.table, group)
+        record = self._memory.record(body.table)
+        record.cancel_slip(body, origin)
+        return record.collect_events()
+
+    def _issue_colours(self, report: Report, body: IssueColourChips, origin: Origin, group: Group) -> list[RoundEvent]:
+        house = self._verify_table(report, body.table, group)
+        record = self._memory.record(body.table)
+        record.issue_colours(body, house.table.currency, origin)
+        return record.collect_events()
+
+    def _verify_table(self, report: Report, table: str, group: Group) -> House:
+        house = self._houses.table(table)
         if report.round != table_stream(table):
             raise Refusal("LGR-0108", "the subject of a table's report is that table", field="subject", value=str(report.round))
         self._take(report, table, group)
+        return house
+
+    # What is about a property: its gaming days.
+
+    def _days(self, house: str, group: Group) -> Days:
+        """The gaming days of a property, on which the group rests: what it posts comes before the next closing, or sees it."""
+        days = self._memory.days(house)
+        group.rest_on(days.premise)
+        return days
+
+    def _close_day(self, report: Report, body: CloseDay, group: Group) -> list[RoundEvent]:
+        self._rest_on_roles(report, group)
+        rights.verify_act(report, body.property, self._houses.properties().get(body.property))
+        house = self._houses.configured(body.property)
+        if report.round != days_stream(body.property):
+            raise Refusal("LGR-0108", "the subject is the property", field="subject", value=str(report.round))
+        days = self._memory.days(body.property)
+        now = house.gaming_day(report.received_at)
+        origin = _origin(report, None)
+        days.verify_close(body.gaming_day, now, origin)
+        closing = Closing(body.property, body.gaming_day, int(body.as_of))
+        for hindrance in self._memory.hindrances(closing):
+            raise _hindered(hindrance, closing)
+        group.closing = closing
+        days.close(body, now, origin)
+        return days.collect_events()
+
+    def _present(self, opened: RoundOpened, at: datetime, group: Group) -> date:
+        """The gaming day to which something is posted that happens now, in the property of a round."""
+        return self._days(opened.property, group).present(self._houses.gaming_day(opened, at))
 
     # What is about a round.
 
     def _place(self, round_: Round, rules: Regulation, body: PlaceBet, origin: Origin, group: Group) -> Round | None:
         player, spot, stake, currency = body.player, body.spot, body.stake, body.currency
+        if body.chip is not None and body.chip != "cash":
+            origin = self._in_kind(round_, body, origin)
         heir = None
         if round_.status is Status.CARRIED:
             heir = self._heir(round_)
@@ -242,6 +336,21 @@ class Desk:
         if heir is not None:
             heir.carry_late(rules, origin, round_, origin.cause)
         return heir
+
+    def _in_kind(self, round_: Round, body: PlaceBet, origin: Origin) -> Origin:
+        """The origin of a bet in other chips than cash, with what is odd about it. Raises Refusal LGR-0265 for no known kind."""
+        if body.chip not in CHIP_KINDS:
+            raise Refusal(
+                "LGR-0265",
+                f"no kind of chip is called {body.chip}",
+                field="chip",
+                value=body.chip,
+                help=f"kinds: {', '.join(CHIP_KINDS)}; what the chips are worth, the stake says",
+            )
+        stake = money.parse_minor(body.stake, field="stake")
+        if body.chip == "colour" and not self._memory.record(round_.terms.table).are_in_colours(body.player, stake):
+            return origin.flagged("undeclared_colour")
+        return origin
 
     def _heir(self, round_: Round) -> Round:
         """The round that has the bets of a void one by now: the latest of the chain."""
@@ -311,6 +420,9 @@ class Desk:
 
     def _approve(self, round_: Round, rules: Regulation, body: ApproveCorrection, origin: Origin, group: Group) -> None:
         before = round_.status
+        opened = round_.terms
+        closed = self._days(opened.property, group).is_closed(opened.gaming_day)
+        round_.posted_on = self._present(opened, origin.received_at, group) if closed else None
         round_.approve_correction(rules, body.correction, origin)
         if round_.status.ended and not before.ended:
             self._end(round_, None, group)
@@ -340,8 +452,8 @@ class Desk:
         if id != round_.id:
             self._verify_new(id, "data.successor", group)
         table = round_.terms.table
-        at = self._memory.staff(table).at
-        day = self._houses.gaming_day(table, origin.received_at) or round_.terms.gaming_day
+        at = self._memory.record(table).at
+        day = self._present(round_.terms, origin.received_at, group)
         return Successor(id, day, at.get("dealer"), at.get("supervisor"))
 
     def _verify_new(self, id: UUID, field: str, group: Group) -> None:
@@ -380,11 +492,38 @@ def _origin(report: Report, tolerance: timedelta | None) -> Origin:
     )
 
 
+def _hindered(hindrance: Hindrance, closing: Closing) -> Refusal:
+    if hindrance.what == "open":
+        return Refusal(
+            "LGR-0274",
+            f"round {hindrance.stream} at table {hindrance.table} is not settled",
+            field="data.gaming_day",
+            value=closing.gaming_day.isoformat(),
+            help="a round belongs to the day in which it opened, however late it settles: settle it first",
+        )
+    if hindrance.what == "ahead":
+        return Refusal("LGR-0108", f"the log ends at position {hindrance.position}", field="data.as_of", value=str(closing.as_of))
+    return Refusal(
+        "LGR-0275",
+        f"something came to the day at position {hindrance.position}",
+        field="data.as_of",
+        value=str(closing.as_of),
+        help="read the figures again and close the day with those",
+    )
+
+
 _CORRECTIONS = (ProposeCorrection, ApproveCorrection, DeclineCorrection)
 _ABOUT_TABLES: dict[type, Callable[[Desk, Report, Any, Origin, Group], list[RoundEvent]]] = {
     OpenRound: Desk._open_round,
     SignOn: Desk._sign_on,
     SignOff: Desk._sign_off,
+    CountChips: Desk._write_slip,
+    RecordFill: Desk._write_slip,
+    RecordCredit: Desk._write_slip,
+    CountDrop: Desk._write_slip,
+    ConfirmSlip: Desk._confirm_slip,
+    CancelSlip: Desk._cancel_slip,
+    IssueColourChips: Desk._issue_colours,
 }
 _ABOUT_ROUNDS: dict[type, Callable[[Desk, Round, Regulation, Any, Origin, Group], Round | None]] = {
     PlaceBet: Desk._place,

@@ -11,7 +11,7 @@ from ledger.reports import Report
 from ledger.round import Round, RoundEvent
 from ledger.rules import Regulation
 from ledger.sequences import Line
-from ledger.store.recorder import Claim, Rejection
+from ledger.store.recorder import Claim, Closing, Rejection
 
 
 class Sitting(NamedTuple):
@@ -28,6 +28,7 @@ class Group:
     __slots__ = (
         "claims",
         "closed",
+        "closing",
         "documents",
         "doubt",
         "ended",
@@ -59,6 +60,8 @@ class Group:
         """Table → the round that it has open after the group, where it had another before, or none."""
         self.closed: list[UUID] = []
         """Rounds that were open before the group and are not after it."""
+        self.closing: Closing | None = None
+        """The gaming day that the group closes; it holds nothing else then."""
         self.ended: list[UUID] = []
         """All rounds that end within the group."""
         self.documents: set[str] = set()

@@ -12,14 +12,15 @@ from contextlib import closing
 from uuid import UUID
 
 from ledger.application.group import Group
+from ledger.cage import TableRecord
+from ledger.days import Days
 from ledger.errors import Refusal
 from ledger.events import RoundOpened
 from ledger.round import Round
 from ledger.sequences import Sequences
-from ledger.staff import Staff
 from ledger.store.lease import Leases
 from ledger.store.pause import collector_paused
-from ledger.store.recorder import LedgerRecorder
+from ledger.store.recorder import Closing, Hindrance, LedgerRecorder
 
 _ROUNDS_KEPT = 4096
 """Rounds kept in memory: many times the tables of a large floor; the least recently used goes first."""
@@ -37,7 +38,10 @@ class Memory:
         self._rounds: OrderedDict[UUID, Round] = OrderedDict()
         self._open: dict[str, UUID | None] = {}
         """Table → its open round, for tables that have been asked about."""
-        self._staff: dict[str, Staff] = {}
+        self._records: dict[str, TableRecord] = {}
+        """What is on record of tables themselves."""
+        self._days: dict[str, Days] = {}
+        """Property → its gaming days."""
         self.sequences = Sequences(recorder.datastore.get_connection)
         """What was received of the tables' terminals."""
 
@@ -105,11 +109,14 @@ class Memory:
         """The table has this round open from now on, or none."""
         self._open[table] = round_
 
-    def staff(self, table: str) -> Staff:
-        """Who works at the table. Raises Refusal LGR-0609 where a round of an old log has the table's stream."""
-        found = self._staff.get(table)
+    def record(self, table: str) -> TableRecord:
+        """What is on record of the table itself: who works there, its slips, its colour chips.
+
+        Raises Refusal LGR-0609 where a round of an old log has the table's stream.
+        """
+        found = self._records.get(table)
         if found is None:
-            found = Staff(table)
+            found = TableRecord(table)
             happened = self._recorder.stream(found.id)
             if happened and isinstance(happened[0], RoundOpened):
                 raise Refusal(
@@ -120,8 +127,26 @@ class Memory:
                     help="give the table another id in the property's configuration",
                 )
             found.fold(happened)
-            self._staff[table] = found
+            self._records[table] = found
         return found
+
+    # Gaming days.
+
+    def days(self, house: str) -> Days:
+        """The gaming days of the property `house`."""
+        found = self._days.get(house)
+        if found is None:
+            found = self._days[house] = Days(house)
+            found.fold(self._recorder.stream(found.id))
+        return found
+
+    def hindrances(self, closing: Closing) -> list[Hindrance]:
+        """What keeps a gaming day from being closed."""
+        return self._recorder.hindrances(closing)
+
+    def slip_is_numbered(self, topic: str, house: str, number: int) -> bool:
+        """Whether the property has used the number for such a slip."""
+        return self._recorder.slip_is_numbered(topic, house, number)
 
     # When to believe, and when to doubt.
 
@@ -135,7 +160,7 @@ class Memory:
         group.leases[table] = taken.epoch
         self.sequences.taken(table, taken.epoch, taken.counted_to, written=taken.written)
         self._open.pop(table, None)
-        self._staff.pop(table, None)
+        self._records.pop(table, None)
         for id_ in [id_ for id_, round_ in self._rounds.items() if round_.terms.table == table]:
             del self._rounds[id_]
         return True
@@ -159,9 +184,15 @@ class Memory:
         self._open[table] = now
         return True
 
-    def reread_staff(self, table: str) -> bool:
-        """Reads who has signed on or off since; True where it changes what is known."""
-        known = self._staff.get(table)
+    def reread_record(self, table: str) -> bool:
+        """Reads what has come to the table's own stream since; True where it changes what is known."""
+        return self._reread(self._records.get(table))
+
+    def reread_days(self, house: str | None) -> bool:
+        """Reads which gaming days were closed since; True where it changes what is known."""
+        return self._reread(None if house is None else self._days.get(house))
+
+    def _reread(self, known: TableRecord | Days | None) -> bool:
         if known is None:
             return False
         newer = self._recorder.stream(known.id, after=known.version)
@@ -172,4 +203,5 @@ class Memory:
         """Believes nothing any more."""
         self._rounds.clear()
         self._open.clear()
-        self._staff.clear()
+        self._records.clear()
+        self._days.clear()

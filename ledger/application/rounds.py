@@ -40,7 +40,7 @@ from ledger.errors import Refusal
 from ledger.events import Event
 from ledger.houses import Houses
 from ledger.property import Property
-from ledger.reports import Received, Report, Verdict
+from ledger.reports import CloseDay, Received, Report, Verdict
 from ledger.round import Origin, Round, RoundEvent
 from ledger.rules import Regulation
 from ledger.sequences import Line, weighed
@@ -299,6 +299,7 @@ class Rounds(Application[UUID]):
             occupancy=Occupancy(tuple(group.closed), tuple(group.opened.items())),
             leases=group.leases,
             premises=group.premises,
+            closing=group.closing,
         )
         for sha256 in group.documents:
             self._houses.was_logged(sha256)
@@ -354,14 +355,19 @@ def _rejection(report: Report, refusal: Refusal) -> Rejection:
 
 
 def _without_repeats(reports: Sequence[Report], waiting: list[int]) -> tuple[list[int], list[int]]:
-    """Splits off reports whose event id comes a second time in the group; they are answered after the first is stored."""
-    if len({reports[n].event_id for n in waiting}) == len(waiting):
+    """Splits off reports whose event id comes a second time in the group; they are answered after the first is stored.
+
+    A closing of a gaming day stands alone, for it asks the log what was stored before it.
+    """
+    closings = [n for n in waiting if type(reports[n].body) is CloseDay]
+    if not closings and len({reports[n].event_id for n in waiting}) == len(waiting):
         return waiting, []
     seen: set[UUID] = set()
     first: list[int] = []
     later: list[int] = []
     for n in waiting:
         event_id = reports[n].event_id
-        (later if event_id in seen else first).append(n)
+        waits = event_id in seen or bool(closings and first and (n in closings or first[0] in closings or n > closings[0]))
+        (later if waits else first).append(n)
         seen.add(event_id)
     return first, later

@@ -15,13 +15,12 @@ from uuid import UUID
 import msgspec
 
 from ledger.errors import Refusal
-from ledger.reports import PERSONS_ACTS, TYPES, Data, OpenRound, SignOff, SignOn, table_stream
+from ledger.reports import PERSONS_ACTS, TYPES, Data, OfAProperty, OfATable, OpenRound, stream_of, subject_of
 
 BATCH_TYPE = "application/cloudevents-batch+json"
 """Media type of a batch (CloudEvents JSON format, section 4)."""
 
 _TYPE_OF: dict[type[Data], str] = {body: name for name, body in TYPES.items()}
-_ABOUT_TABLES = (SignOn, SignOff)
 _PEOPLE = "people/"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _AT = re.compile(r" - at `\$\.?(?P<field>[^`]*)`$")
@@ -34,7 +33,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     terminal: str
     """Id of the terminal; of a person's own report `people/` and the person's reference."""
     round: UUID
-    """The round that it is about; for who signs on or off, the stream of the table."""
+    """The round that it is about; of what is about no round, the stream of its table or property."""
     at: datetime
     """By the terminal's clock; aware."""
     data: Data
@@ -59,7 +58,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
                 "id": self.id,
                 "source": f"/{self.terminal}" if self.terminal.startswith(_PEOPLE) else f"/terminals/{self.terminal}",
                 "type": self.type,
-                "subject": self.data.table if isinstance(self.data, _ABOUT_TABLES) else self.round,
+                "subject": subject_of(self.data) if isinstance(self.data, OfATable | OfAProperty) else self.round,
                 "time": self.at,
                 **({} if self.epoch is None else {"epoch": str(self.epoch)}),
                 **({} if self.sequence is None else {"sequence": str(self.sequence)}),
@@ -88,7 +87,7 @@ def happened(
     if name is None or not is_name(name):
         raise Refusal("LGR-0108", "an id is 1 to 64 ASCII letters, digits, dots, dashes and underscores", field=field, value=name)
     checked = _checked(data)
-    if round is None or isinstance(checked, _ABOUT_TABLES):
+    if round is None or isinstance(checked, OfATable | OfAProperty):
         round = _own_round(checked)
     who = _PEOPLE + name if terminal is None else name
     return Event(id=id or uuid7(), terminal=who, round=round, at=(at or datetime.now(UTC)).astimezone(UTC), data=checked)
@@ -114,8 +113,8 @@ def uuid7() -> UUID:
 def _own_round(data: Data) -> UUID:
     if isinstance(data, OpenRound):
         return uuid7()
-    if isinstance(data, _ABOUT_TABLES):
-        return table_stream(data.table)
+    if isinstance(data, OfATable | OfAProperty):
+        return stream_of(data)
     raise Refusal("LGR-0108", f"{_TYPE_OF[type(data)]} belongs to a round", field="round", help="name the round's id")
 
 

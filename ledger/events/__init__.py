@@ -18,6 +18,18 @@ from uuid import UUID
 import msgspec
 
 from ledger.events.body import Body
+from ledger.events.cage import (
+    Chips,
+    ChipsCounted,
+    ColourChipsIssued,
+    CreditRecorded,
+    DayTotal,
+    DropCounted,
+    FillRecorded,
+    GamingDayClosed,
+    SlipCancelled,
+    SlipConfirmed,
+)
 from ledger.events.corrections import (
     BetCorrected,
     CorrectionApproved,
@@ -68,12 +80,20 @@ __all__ = [
     "BettingReopened",
     "Body",
     "CarriedBet",
+    "Chips",
+    "ChipsCounted",
     "ChipsRestored",
+    "ColourChipsIssued",
     "CorrectionApproved",
     "CorrectionDeclined",
     "CorrectionProposed",
+    "CreditRecorded",
+    "DayTotal",
     "DocumentRecorded",
+    "DropCounted",
     "Event",
+    "FillRecorded",
+    "GamingDayClosed",
     "LateBetRecorded",
     "LostBet",
     "MovedBet",
@@ -90,6 +110,8 @@ __all__ = [
     "RoundSettled",
     "RoundVoided",
     "ShooterChanged",
+    "SlipCancelled",
+    "SlipConfirmed",
     "StaffSignedOff",
     "StaffSignedOn",
     "Standing",
@@ -124,6 +146,14 @@ Event = (
     | RoundResettled
     | StaffSignedOn
     | StaffSignedOff
+    | ChipsCounted
+    | FillRecorded
+    | CreditRecorded
+    | DropCounted
+    | SlipConfirmed
+    | SlipCancelled
+    | ColourChipsIssued
+    | GamingDayClosed
     | DocumentRecorded
 )
 """Any payload of the log."""
@@ -156,6 +186,14 @@ EVENTS: tuple[type[Event], ...] = (
     RoundResettled,
     StaffSignedOn,
     StaffSignedOff,
+    ChipsCounted,
+    FillRecorded,
+    CreditRecorded,
+    DropCounted,
+    SlipConfirmed,
+    SlipCancelled,
+    ColourChipsIssued,
+    GamingDayClosed,
     DocumentRecorded,
 )
 

@@ -35,4 +35,5 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The person who reported it, where one has proved to be the one; an opaque reference."""
     flags: tuple[str, ...] = ()
     """What is odd about the report and did not stop it: `clock_skew` (its clock is further off than the house tolerates),
-    `beyond_limits` (a corrected bet was smaller or larger than the table takes)."""
+    `beyond_limits` (a corrected bet was smaller or larger than the table takes), `undeclared_colour` (a bet in colour chips is no
+    number of the chips that are on record as the player's)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import ClassVar
 from uuid import UUID
 
@@ -117,6 +118,10 @@ class OutcomeCorrected(Body, frozen=True, kw_only=True, omit_defaults=True):
     """In canonical form."""
     shown: str
     """In words."""
+    gaming_day: date | None = None
+    """The day to which it is posted, where the round's own is closed."""
+    of_day: date | None = None
+    """The round's own day, where it is posted to another."""
 
 
 class BetCorrected(Body, frozen=True, kw_only=True, omit_defaults=True):
@@ -138,6 +143,10 @@ class BetCorrected(Body, frozen=True, kw_only=True, omit_defaults=True):
     """What was true until now."""
     after: Standing
     """What is true from now on."""
+    gaming_day: date | None = None
+    """The day to which the difference is posted, where the round's own is closed."""
+    of_day: date | None = None
+    """The round's own day, where the difference is posted to another."""
 
 
 class PlayerAdjusted(Body, frozen=True, kw_only=True, omit_defaults=True):
@@ -161,6 +170,10 @@ class PlayerAdjusted(Body, frozen=True, kw_only=True, omit_defaults=True):
     """That of the round."""
     article: str | None = None
     """`ex_gratia`: order and article that say that there was no bet to pay."""
+    gaming_day: date | None = None
+    """The day to which it is posted, where the round's own is closed."""
+    of_day: date | None = None
+    """The round's own day, where it is posted to another."""
 
 
 class RoundResettled(Body, frozen=True, kw_only=True, omit_defaults=True):

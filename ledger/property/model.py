@@ -7,7 +7,7 @@ it is left out of the canonical content, so that an old configuration keeps its 
 from __future__ import annotations
 
 import hashlib
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 from zoneinfo import ZoneInfo
@@ -18,7 +18,7 @@ from ledger import money
 from ledger.limits import Band, Limits
 from ledger.rules import Regulation
 
-Role = Literal["dealer", "supervisor", "auditor", "admin"]
+Role = Literal["dealer", "supervisor", "cage", "auditor", "admin"]
 """What a person may be."""
 
 
@@ -174,10 +174,19 @@ class Property(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
         return held
 
     def gaming_day(self, at: datetime) -> date:
-        """The gaming day to which the instant `at` (aware) belongs, by the property's own zone and starting hour."""
-        local = at.astimezone(ZoneInfo(self.zone))
+        """The gaming day to which the instant `at` (aware) belongs, by the property's own zone and starting hour.
+
+        A day begins when the clock first shows its starting hour or a later one. Where the clock is put back over that hour, the
+        day has begun all the same: no instant belongs to an earlier day than one before it.
+        """
+        zone = ZoneInfo(self.zone)
+        local = at.astimezone(zone)
         starts = time.fromisoformat(self.gaming_day_start)
-        return local.date() if local.time() >= starts else local.date() - timedelta(days=1)
+        if local.time() >= starts:
+            return local.date()
+        first = datetime.combine(local.date(), starts, zone)  # of two times of this name the earlier one: fold is 0
+        begun = local.fold == 1 and at >= first.astimezone(UTC)
+        return local.date() if begun else local.date() - timedelta(days=1)
 
 
 def said(value: Any) -> Any:

@@ -77,6 +77,12 @@ class Case(NamedTuple):
         return self.origin._asdict() | {"correction": self.correction}
 
     @property
+    def posted(self) -> dict[str, Any]:
+        """What an event carries besides that changes what a gaming day came to: of a closed one, it goes to another."""
+        posted_on = self.round.posted_on
+        return {} if posted_on is None else {"gaming_day": posted_on, "of_day": self.round.terms.gaming_day}
+
+    @property
     def stamp_in_currency(self) -> dict[str, Any]:
         """The same where the event has amounts."""
         return self.stamp | {"currency": self.round.terms.currency}
@@ -170,6 +176,7 @@ def _outcome(case: Case) -> list[Event]:
             changes.append((round_.bets[id], found[id]))
     corrected = OutcomeCorrected(
         **case.stamp,
+        **case.posted,
         was=round_.outcome or "",
         was_shown=round_.shown or "",
         raw=raw,
@@ -310,6 +317,7 @@ def _mispay(case: Case) -> list[Event]:
     return [
         PlayerAdjusted(
             **case.stamp_in_currency,
+            **case.posted,
             kind="mispay",
             player=bet.player,
             bet=bet.id,
@@ -328,6 +336,7 @@ def _ex_gratia(case: Case) -> list[Event]:
     return [
         PlayerAdjusted(
             **case.stamp_in_currency,
+            **case.posted,
             kind="ex_gratia",
             player=_said(asked.player),
             direction="to_player",
@@ -378,7 +387,7 @@ _KINDS: dict[str, Callable[[Case], list[Event]]] = {
 def _corrected(case: Case, changes: list[tuple[Bet, Standing]]) -> list[Event]:
     """The bets of which something else is true now, and the totals of a settled round."""
     events: list[Event] = [
-        BetCorrected(**case.stamp_in_currency, bet=bet.id, before=bet.standing, after=after)
+        BetCorrected(**case.stamp_in_currency, **case.posted, bet=bet.id, before=bet.standing, after=after)
         for bet, after in changes
         if bet.standing != after
     ]

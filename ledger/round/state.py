@@ -7,6 +7,7 @@ on; the decisions are in the modules beside this one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import date
 from enum import Enum
 from typing import Any
 from uuid import UUID
@@ -83,6 +84,7 @@ class RoundState:
         "limits",
         "opened",
         "outcome",
+        "posted_on",
         "raw",
         "reopened",
         "returned",
@@ -143,6 +145,8 @@ class RoundState:
         self._pending: list[Event] = []
         # No event says these: whoever holds the round tells it its table's limits, by the configuration that it names.
         self.limits: Limits | None = None
+        self.posted_on: date | None = None
+        """The gaming day to which a correction is posted now; None where that is the round's own."""
         self.book: Book | None = None
         self.booked = 0
         """The version at which the book is right."""

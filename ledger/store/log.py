@@ -17,9 +17,11 @@ when nothing new was drawn, not even an id is taken.
 
 from __future__ import annotations
 
+import hashlib
+import re
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -106,6 +108,13 @@ def last(conn: Connection) -> int:
     return int(row[0])
 
 
+def drawn(conn: Connection) -> int:
+    """The last position that was ever given out, whatever became of it."""
+    row = conn.execute("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM ledger.positions").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 @cache
 def _horizon(schema: str) -> str:
     asked = sql.SQL("SELECT up_to, fence::text::bigint, oldest::text::bigint FROM {}.horizon(%s)")
@@ -125,33 +134,35 @@ def _oldest(conn: Connection) -> int:
     return int(row[0])
 
 
+_CURSOR = re.compile(r"([0-9]{1,18})\.([0-9a-f-]{36})\.([0-9]{1,18})\.([0-9a-f]{16})")
+
+
 class Cursor(NamedTuple):
     """What a reader has read last. Names the event, not only its position, so that a log restored to an earlier point shows.
 
-    As text: `1234.0193a0c2-….7` (position, stream, version). A reader that has read nothing yet has no cursor.
+    As text: `1234.0193a0c2-….7.1f9c02b7d4e8a356` (position, stream, version, digest). A reader that has read nothing yet has no
+    cursor. The digest is there for a restored log to which terminals sent again what it had lost: it may have the same round's
+    event at the same position, but not one that was received at the same time, and so not the same events before it either.
     """
 
     position: int
     stream: UUID
     version: int
+    digest: str
+    """The first 64 bits of the SHA-256 of the payload, in hex."""
 
     def __str__(self) -> str:
-        return f"{self.position}.{self.stream}.{self.version}"
-
-    @classmethod
-    def of(cls, recorded: Recorded) -> Cursor:
-        """The cursor of a reader that has just read this event."""
-        return cls(recorded.position, recorded.stream, recorded.version)
+        return f"{self.position}.{self.stream}.{self.version}.{self.digest}"
 
     @classmethod
     def parse(cls, text: str) -> Cursor:
         """The cursor that `text` writes. Raises Refusal LGR-0108 where it is none."""
-        position, _, rest = text.partition(".")
-        stream, _, version = rest.partition(".")
         try:
-            if not (position + version).isascii() or not position.isdigit() or not version.isdigit():
-                raise ValueError("a position and a version are digits")
-            return cls(int(position), UUID(stream), int(version))
+            match = _CURSOR.fullmatch(text)
+            if match is None:
+                raise ValueError("it has a position, a stream, a version and a digest, with points between")
+            position, stream, version, digest = match.groups()
+            return cls(int(position), UUID(stream), int(version), digest)
         except ValueError as error:
             raise Refusal("LGR-0108", f"not a cursor: {error}", field="cursor", value=text) from None
 
@@ -163,9 +174,9 @@ def resume(conn: Connection, cursor: Cursor) -> int:
     reader has seen beyond that point is no longer in it.
     """
     row = conn.execute(
-        "SELECT originator_id, originator_version FROM ledger.events WHERE notification_id = %s", (cursor.position,)
+        "SELECT originator_id, originator_version, state FROM ledger.events WHERE notification_id = %s", (cursor.position,)
     ).fetchone()
-    if row != (cursor.stream, cursor.version):
+    if row is None or (row[0], row[1], _digest(row[2])) != cursor[1:]:
         raise Refusal(
             "LGR-0522",
             f"the log {'has another event' if row else 'has no event'} at position {cursor.position}",
@@ -202,6 +213,63 @@ def read_all(conn: Connection, after: int = 0, upto: int | None = None, page: in
     while events := read(conn, after, page, upto):
         yield from events
         after = events[-1].position
+
+
+class Key(NamedTuple):
+    """An event without its payload."""
+
+    position: int
+    stream: UUID
+    version: int
+    topic: str
+    size: int
+    """Bytes of its payload."""
+
+
+def keys(conn: Connection, after: int, limit: int, upto: int) -> list[Key]:
+    """As `read`, without the payloads: for whoever wants few of the events."""
+    rows = conn.execute(
+        "SELECT notification_id, originator_id, originator_version, topic, octet_length(state) FROM ledger.events "
+        "WHERE notification_id > %s AND notification_id <= %s ORDER BY notification_id LIMIT %s",
+        (after, upto, limit),
+        binary=True,
+    )
+    return [Key(*row) for row in rows]
+
+
+def at(conn: Connection, positions: Sequence[int]) -> list[Recorded]:
+    """The events at these positions, in order. Raises Refusal LGR-0504 at one that cannot be read."""
+    return list(map(_recorded, _at(conn, positions)))
+
+
+def marked(conn: Connection, positions: Sequence[int], passed: int) -> tuple[list[tuple[Recorded, Cursor]], Cursor]:
+    """The events at these positions, in order, each with the cursor of a reader that has just read it; and the cursor of one that
+    has passed the event at `passed`, the last of these positions or one beyond.
+
+    Ends before an event that cannot be read; raises Refusal LGR-0504 where that is the first.
+    """
+    wanted = frozenset(positions)
+    found: list[tuple[Recorded, Cursor]] = []
+    for row in _at(conn, [*positions, passed]):
+        position, stream_id, version, _, state = row
+        cursor = Cursor(position, stream_id, version, _digest(state))
+        if position not in wanted:
+            return found, cursor
+        try:
+            found.append((_recorded(row), cursor))
+        except Refusal:
+            if not found:
+                raise
+            break
+    return found, found[-1][1]
+
+
+def _at(conn: Connection, positions: Sequence[int]) -> Iterable[tuple[int, UUID, int, str, bytes]]:
+    return conn.execute(_SELECT + "WHERE notification_id = ANY(%s) ORDER BY notification_id", (list(positions),), binary=True)
+
+
+def _digest(state: bytes) -> str:
+    return hashlib.sha256(state).hexdigest()[:16]
 
 
 def stream(conn: Connection, stream_id: UUID) -> list[Recorded]:

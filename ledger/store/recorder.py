@@ -11,6 +11,7 @@ import json
 import struct
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 from uuid import UUID
@@ -84,6 +85,28 @@ class Occupancy(NamedTuple):
     opened: Sequence[tuple[str, UUID]] = ()
 
 
+class Closing(NamedTuple):
+    """A gaming day that an append closes: nothing may come to it meanwhile."""
+
+    property: str
+    gaming_day: date
+    as_of: int
+    """The position up to which its figures were read."""
+
+
+class Hindrance(NamedTuple):
+    """What keeps a gaming day from being closed."""
+
+    what: str
+    """`open`: a round of it, or of a day before, is not settled. `later`: something came to it after its figures were read.
+    `ahead`: its figures claim to be read up to a position that the log does not have yet."""
+    stream: UUID | None
+    """The round; of what is later its stream."""
+    table: str | None
+    position: int | None
+    """Of what is later; of what is ahead, where the log ends."""
+
+
 class LeaseLost(IntegrityError):
     """The append named an epoch that has passed: another process has taken the table since. Nothing was stored."""
 
@@ -146,6 +169,7 @@ _APPEND_ONE = b"append one"
 """The commonest append by far, a bet: half the server's work of the general one."""
 _APPEND = b"append"
 _APPEND_ON_PREMISES = b"append on premises"
+_APPEND_CLOSING = b"append closing"
 _HELD = b"held"
 _CALL = b"""ledger.append($1::text[], $2::bigint[],
                      $3::uuid[], $4::bigint[], $5::text[], $6::bytea[], $7::uuid[], $8::integer[], $9::bytea[],
@@ -167,6 +191,13 @@ WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(hashtextextende
 SELECT """
     + _CALL
     + b" FROM locked",
+    # Whoever posts to a day names the stream of days as a premise: all of them come before this, or see that the day is closed.
+    _APPEND_CLOSING: b"""
+WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended('round-ledger premises', 0))),
+     free AS MATERIALIZED (SELECT ledger.verify_closing($22::text, $23::text::date, $24::bigint) FROM locked)
+SELECT """
+    + _CALL
+    + b" FROM free",
     _HELD: b"SELECT FROM ledger.leases WHERE table_id = $1::text AND epoch = $2::bigint",
 }
 
@@ -188,6 +219,10 @@ SELECT r.event_id, r.fingerprint, r.round, r.refusal, NULL FROM ledger.rejection
 """
 
 
+_NUMBERED = """
+SELECT true FROM ledger.events
+WHERE topic IN ('FillRecorded.v1', 'CreditRecorded.v1') AND topic = %s AND ledger.slip_number(state) = %s
+"""
 _STREAM = (
     "SELECT originator_id, originator_version, topic, state FROM ledger.events WHERE originator_id = %s "
     "AND originator_version > %s AND originator_version <= %s ORDER BY originator_version ASC LIMIT %s"
@@ -216,15 +251,17 @@ class LedgerRecorder(PostgresApplicationRecorder):
         occupancy: Occupancy = Occupancy(),  # noqa: B008 - an immutable tuple
         leases: Mapping[str, int] = _NOTHING,
         premises: Mapping[UUID, int] = _NOTHING,
+        closing: Closing | None = None,
         **_: Any,
     ) -> list[int]:
         """Appends events, rejections and the tables' open rounds in one transaction; returns the positions in order.
 
         `claims`: index of the event that bears it → claim. `leases`: table → epoch, for the tables written. `premises`: stream →
-        the latest version that the events were decided by. Raises LeaseLost where a lease has passed on, and the library's
-        IntegrityError where a premise no longer holds or a version, an event id or a table's open round is already there, and its
-        DataError where the database cannot hold something of it, now or ever; nothing is stored then. Unlike the library's method
-        it never retries by itself: whether a lost answer was a commit is for the caller to find out by the receipts.
+        the latest version that the events were decided by. `closing`: the gaming day that the events close, which nothing may
+        hinder. Raises LeaseLost where a lease has passed on, and the library's IntegrityError where a premise no longer holds or
+        a version, an event id or a table's open round is already there, and its DataError where the database cannot hold
+        something of it, now or ever; nothing is stored then. Unlike the library's method it never retries by itself: whether a
+        lost answer was a commit is for the caller to find out by the receipts.
         """
         try:
             if (
@@ -235,7 +272,7 @@ class LedgerRecorder(PostgresApplicationRecorder):
             ):
                 positions = self._insert_one(stored_events[0], claims[0], *next(iter(leases.items())))
             else:
-                positions = self._insert_many(stored_events, claims, rejections, occupancy, leases, premises)
+                positions = self._insert_many(stored_events, claims, rejections, occupancy, leases, premises, closing)
         except struct.error as error:
             raise DataError(f"a number does not fit its column: {error}") from error
         cast(LedgerDatastore, self.datastore).bell.ring()
@@ -249,10 +286,16 @@ class LedgerRecorder(PostgresApplicationRecorder):
         occupancy: Occupancy,
         leases: Mapping[str, int],
         premises: Mapping[UUID, int],
+        closing: Closing | None,
     ) -> list[int]:
+        closes = (
+            []
+            if closing is None
+            else [closing.property.encode(), closing.gaming_day.isoformat().encode(), session.int8(closing.as_of)]
+        )
         held = [claims.get(n) for n in range(len(stored_events))]
         stored = self._call(
-            _APPEND_ON_PREMISES if premises else _APPEND,
+            _APPEND_CLOSING if closes else _APPEND_ON_PREMISES if premises else _APPEND,
             [
                 session.texts(leases),
                 session.int8s(leases.values()),
@@ -275,6 +318,7 @@ class LedgerRecorder(PostgresApplicationRecorder):
                 session.texts([_refusal_text(r.refusal) for r in rejections]),
                 session.uuids(premises),
                 session.int8s(premises.values()),
+                *closes,
             ],
         )
         return session.int8s_of(stored.get_value(0, 0))
@@ -336,6 +380,17 @@ class LedgerRecorder(PostgresApplicationRecorder):
                 (stored_event.originator_id, stored_event.originator_version, stored_event.topic, stored_event.state),
             )
         cast(LedgerDatastore, self.datastore).bell.ring()
+
+    def hindrances(self, closing: Closing) -> list[Hindrance]:
+        """What keeps a gaming day from being closed, as far as it is committed."""
+        with self.datastore.get_connection() as conn, conn.cursor(row_factory=tuple_row) as cursor:
+            cursor.execute("SELECT what, stream, table_id, position FROM ledger.hindrances(%s, %s, %s)", closing)
+            return [Hindrance(*row) for row in cursor.fetchall()]
+
+    def slip_is_numbered(self, topic: str, house: str, number: int) -> bool:
+        """Whether the property has used the number for a slip of this topic."""
+        with self.datastore.get_connection() as conn:
+            return conn.execute(_NUMBERED, (topic, f"{house}/{number}")).fetchone() is not None
 
     def receipts(self, event_ids: Sequence[UUID]) -> dict[UUID, Receipt]:
         """Event id → what became of it, for those of `event_ids` that were judged for good."""

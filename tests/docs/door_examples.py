@@ -15,15 +15,17 @@ import httpx
 import msgspec
 import psycopg
 
-from ledger.api import asyncapi
 from ledger.api.access import Access
 from ledger.api.app import create_app
 from ledger.api.bodies import BATCH, ONE
+from ledger.api.feed import Feed
+from ledger.api.metrics import Metrics
 from ledger.api.reader import SqlReader
 from ledger.application import Rounds
+from ledger.feed.source import Source
 from ledger.property import Choice, Table
 from ledger.reports import TYPES
-from ledger.store import credentials, log
+from ledger.store import credentials
 from projections.runner import catch_up
 from tests.support import DEMO
 
@@ -99,11 +101,62 @@ RELEASE = person(56, "S-8", "RoundReleased", {"hold": HOLD["id"], "finding": "co
 SECOND = person(57, "S-7", "CorrectionProposed", {"kind": "bet", "reason": "found_wrong", "bet": RED["id"], "stake": "5000"})
 DECLINE = person(58, "S-8", "CorrectionDeclined", {"correction": SECOND["id"], "note": "The stake is on the film."})
 
+TRAY = [{"value": "10000", "count": 40}, {"value": "100000", "count": 21}]
+OPENER = person(
+    61, "S-7", "ChipsCounted", {"table": "R01", "kind": "opener", "chips": TRAY, "total": "2500000", "currency": "MOP"}, "R01"
+)
+FILL = person(
+    62,
+    "C-1",
+    "FillRecorded",
+    {"table": "R01", "number": 4711, "chips": TRAY[:1], "total": "400000", "currency": "MOP", "shift": "swing"},
+    "R01",
+)
+CREDIT = person(
+    63, "C-1", "CreditRecorded", {"table": "R01", "number": 815, "chips": TRAY[1:], "total": "2100000", "currency": "MOP"}, "R01"
+)
+DROP = person(
+    64,
+    "C-1",
+    "DropCounted",
+    {"table": "R01", "box": "R01-2", "cash": "950000", "vouchers": "50000", "total": "1000000", "currency": "MOP"},
+    "R01",
+)
+CONFIRM = person(65, "S-7", "SlipConfirmed", {"table": "R01", "slip": FILL["id"], "kind": "fill"}, "R01")
+CANCEL = person(
+    66,
+    "C-1",
+    "SlipCancelled",
+    {"table": "R01", "slip": CREDIT["id"], "kind": "credit", "reason": "wrong_table", "note": "It was for R02."},
+    "R01",
+)
+COLOURS = event(
+    9,
+    "ColourChipsIssued",
+    {"table": "R01", "player": "P-1001", "colour": "green", "value": "500", "currency": "MOP"},
+    subject="R01",
+)
+CLOSE_DAY = person(
+    67,
+    "C-1",
+    "GamingDayClosed",
+    {
+        "property": "DEMO",
+        "gaming_day": "2026-11-28",
+        "as_of": "1",
+        "figures": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "totals": [{"currency": "MOP", "handle": "0", "win": "0", "earlier": "0", "adjusted": "0", "drop": "0"}],
+        "despite": ["missing_drop"],
+    },
+    "DEMO",
+)
+
 EVENTS = (
     *(OPEN, STRAIGHT, CLOSE, OUTCOME),
     *(SIGN_ON, WITHDRAW, CHANGE, VOID_BET, VOID, SIGN_OFF),
     *(SHOOTER, THROW, REOPEN),
     *(LATE_BET, RESTORE, HOLD, PROPOSE, APPROVE, RELEASE, DECLINE),
+    *(OPENER, FILL, CREDIT, DROP, CONFIRM, CANCEL, COLOURS, CLOSE_DAY),
 )
 """One of each type."""
 
@@ -114,10 +167,16 @@ def made(dsn: str) -> dict[str, Any]:
 
 
 async def _made(dsn: str) -> dict[str, Any]:
-    with closing(Rounds(dsn)) as rounds, SqlReader(dsn) as reader, psycopg.connect(dsn, autocommit=True) as conn:
+    with (
+        closing(Rounds(dsn)) as rounds,
+        SqlReader(dsn) as reader,
+        Source(dsn) as source,
+        psycopg.connect(dsn, autocommit=True) as conn,
+    ):
         rounds.apply_property(HOUSE)
-        tokens = {who: credentials.issue_token(conn, who, lasts=timedelta(days=1))[1] for who in ("S-7", "S-8")}
-        app = create_app(rounds, reader, now=lambda: NOW, access=Access(reader.register, required=False))
+        tokens = {who: credentials.issue_token(conn, who, lasts=timedelta(days=1))[1] for who in ("S-7", "S-8", "C-1")}
+        feed = Feed(source, Metrics())
+        app = create_app(rounds, reader, now=lambda: NOW, access=Access(reader.register, required=False), feed=feed)
         transport = httpx.ASGITransport(app)
         async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://door") as door:
 
@@ -167,6 +226,7 @@ async def _made(dsn: str) -> dict[str, Any]:
                 "getHealth": {"all is well": _still(await get("/healthz"))},
                 "getReadiness": {"ready": await get("/readyz")},
                 "getTime": {"now": await get("/time")},
+                "getFeed": {"a page": (await door.get(f"/v1/feed?subject={ROUND}&limit=2")).text},
                 "getTerminalTime": {"now": await get("/v1/time")},
             }
             unknown = await get("/v1/balances?account=win/R01")
@@ -177,6 +237,7 @@ async def _made(dsn: str) -> dict[str, Any]:
             await accepted(bet(202, "pass", table="X01", subject=CRAPS), SHOOTER)
             await accepted(event(204, "BettingClosed", {}, table="X01", subject=CRAPS), THROW, REOPEN)
             await accepted(LATE_BET, RESTORE, HOLD, PROPOSE, APPROVE, RELEASE, SECOND, DECLINE)
+            await accepted(OPENER, FILL, CREDIT, DROP, CONFIRM, CANCEL, COLOURS, CLOSE_DAY)
             return {
                 "events": {TYPES[one["type"]].__name__: one for one in EVENTS},
                 "batches": {"bets, of which one is refused": [STRAIGHT, RED, WRONG], "the end of a round": [CLOSE, OUTCOME]},
@@ -188,7 +249,7 @@ async def _made(dsn: str) -> dict[str, Any]:
                     "getLiability": {"422": {"no such table": unplayed}},
                     "getTerminal": {"404": {"no such terminal": await get("/v1/terminals/T-R09")}},
                 },
-                "log": _logged(conn),
+                "log": _logged(source),
             }
 
 
@@ -198,11 +259,11 @@ def _still(health: Any) -> Any:
     return health
 
 
-def _logged(conn: psycopg.Connection[Any]) -> dict[str, Any]:
-    """The first event of each kind in the log, in the envelope of a feed."""
+def _logged(source: Source) -> dict[str, Any]:
+    """The first event of each kind in the log, as the feed has it."""
     found: dict[str, Any] = {}
-    for recorded in log.read(conn, 0, 10_000):
-        name = type(recorded.body).__name__
+    for _, each in source.page(0, limit=10_000).items:
+        name = type(each.data).__name__
         if name != "DocumentRecorded" and name not in found:  # a document is as long as an order
-            found[name] = msgspec.to_builtins(asyncapi.envelope(recorded))
+            found[name] = msgspec.to_builtins(each)
     return found

@@ -46,11 +46,13 @@ _JSON = {
     "tuple[MovedBet, ...]": "list of MovedBet",
     "tuple[CarriedBet, ...]": "list of CarriedBet",
     "tuple[ReturnedBet, ...]": "list of ReturnedBet",
+    "tuple[Chips, ...]": "list of Chips",
+    "tuple[DayTotal, ...]": "list of DayTotal",
     "Standing": "Standing",
 }
 """How a field stands in the payload."""
 
-_PARTS = (events.LostBet, events.MovedBet, events.CarriedBet, events.ReturnedBet, events.Standing)
+_PARTS = (events.LostBet, events.MovedBet, events.CarriedBet, events.ReturnedBet, events.Standing, events.Chips, events.DayTotal)
 """What stands within events; each is told below the first that has it."""
 
 GROUPS = {
@@ -110,7 +112,9 @@ def fields_told(*sources: Path) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for node in [node for source in sources for node in ast.parse(source.read_text("utf-8")).body]:
         if isinstance(node, ast.ClassDef):
-            found[node.name] = {
+            bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
+            inherited = {field: words for base in bases for field, words in found.get(base, {}).items()}
+            found[node.name] = inherited | {
                 field.target.id: below.value.value
                 for field, below in zip(node.body, node.body[1:], strict=False)
                 if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
@@ -147,13 +151,23 @@ def posted_page() -> str:
     for topic, model in TYPES.items():
         parts[-1] += f"\n| [`{topic.split('.')[1]}`](#{topic.split('.')[1].lower()}) | {_first(model)} |"
     parts[-1] += "\n"
+    parted: set[str] = set()
     for topic, model in TYPES.items():
         parts += [f"## {topic.split('.')[1]}\n", f"{inspect.getdoc(model)}\n"]
         parts += [f"Type: `{topic}`. Posted by {_posters(rights.ACTS[model])}.\n"]
         parts += [_data(model, said[model.__name__]) + "\n"]
+        for part in _posted_parts(model):
+            if part.__name__ not in parted:
+                parted.add(part.__name__)
+                parts += [f"### {part.__name__}\n", f"{inspect.getdoc(part)}\n", _data(part, said[part.__name__]) + "\n"]
         parts += ["It can be refused, beside what any event can be refused with:\n", *_listed(codes.BY_REPORT[model])]
         parts += [f"```json\n{json.dumps(examples[model.__name__], indent=2, ensure_ascii=False)}\n```\n"]
     return _page(parts)
+
+
+def _posted_parts(model: type[Any]) -> list[type[Any]]:
+    """What stands in lists of a report."""
+    return [part for part in (reports.ChipsOf, reports.TotalOfDay) if part.__name__ in msgspec.json.schema(model)["$defs"]]
 
 
 def _first(model: type[Any]) -> str:
@@ -189,13 +203,24 @@ def _type(schema: dict[str, Any], with_currency: bool) -> str:
         return " or ".join(f"`{value}`" for value in schema["enum"])
     if "const" in schema:
         return f"`{schema['const']}`"
+    if "$ref" in schema:
+        return str(schema["$ref"]).rsplit("/", 1)[1]
+    if schema["type"] == "boolean":
+        return "true or false"
     if schema["type"] == "array":
-        return f"list of up to {schema['maxItems']} {_type(schema['items'], with_currency)}s"
+        each = _type(schema["items"], with_currency)
+        return f"list of up to {schema['maxItems']} {each}{'' if '$ref' in schema['items'] else 's'}"
+    if schema.get("format") == "date":
+        return "date, such as `2026-11-29`"
     if schema["type"] == "integer":
         return f"whole number, {schema['minimum']} to {schema['maximum']}"
     if schema.get("format") == "uuid":
         return "UUID"
     said = str(schema.get("description", ""))
+    if said == "Minor units, with a sign.":
+        return "text of a whole number of minor units, with a minus where it is below zero"
+    if said.startswith("Minor units") and said.endswith('or "0".'):
+        return "text of digits, 0 to 10^15 minor units of `currency`"
     if said.startswith("Minor units"):
         return f"text of digits, 1 to 10^15 minor units of {'`currency`' if with_currency else 'the currency of the round'}"
     if said.startswith("ISO 4217"):
@@ -223,6 +248,8 @@ def rights_page() -> str:
 
 
 def _by(model: type[Data]) -> str:
+    if model in reports.ABOUT_PROPERTIES:
+        return "that it names"
     return "that has the table now" if "table" in model.__struct_fields__ else "of the round"
 
 

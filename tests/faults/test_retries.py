@@ -67,7 +67,7 @@ def test_b19_two_services_settle_once(floor: Floor, dsn: str) -> None:
 
 # B20
 
-APPEND = re.compile(rb"\0append( one)?\0")
+APPEND = re.compile(rb"\0append( one| on premises)?\0")
 """The execution of a statement by which the recorder appends, in Postgres' protocol: its name between two zero bytes."""
 
 

@@ -9,18 +9,27 @@ from ledger.events import (
     BettingReopened,
     BetVoided,
     BetWithdrawn,
+    ChipsCounted,
     ChipsRestored,
+    ColourChipsIssued,
     CorrectionApproved,
     CorrectionDeclined,
     CorrectionProposed,
+    CreditRecorded,
+    DropCounted,
+    FillRecorded,
+    GamingDayClosed,
     LateBetRecorded,
     RoundHeld,
     RoundReleased,
     RoundVoided,
     ShooterChanged,
+    SlipCancelled,
+    SlipConfirmed,
     StaffSignedOff,
     StaffSignedOn,
 )
+from ledger.events import Event as LogEvent
 from tests.golden.floor import Event, Floor, Post
 
 ROULETTE = (
@@ -41,6 +50,7 @@ def play() -> list[Post]:
     returned_by_the_house(floor)
     carried(floor)
     thrown(floor)
+    at_the_cage(floor)
     left_open(floor)
     return floor.posts
 
@@ -49,7 +59,7 @@ def as_it_should_go(floor: Floor) -> None:
     """Wins, losses and pushes, refusals, large amounts."""
     # The last round of a gaming day, in posts of their own, with all that a terminal may say.
     floor.post(floor.open("R01", "roulette", shift="night", dealer="D-7", supervisor="S-2"))
-    bets = [floor.bet("R01", spot, 10_000, seat=3, chip="value") for spot in ROULETTE]
+    bets = [floor.bet("R01", spot, 10_000, seat=3, chip="promotional") for spot in ROULETTE]
     floor.post(*({**bet, "sequence": str(n)} for n, bet in enumerate(bets, 1)))
     floor.post(floor.close("R01"))
     floor.post(floor.outcome("R01", "17"))
@@ -100,6 +110,35 @@ def around_the_bell(floor: Floor) -> None:
     chips = {"restored_by": "S-2", "source": "surveillance", "bets": [moved]}
     floor.post(floor.event("R01", ChipsRestored, chips, source="/people/S-2"), by="S-2")
     floor.post(floor.staff("R01", off, "D-8", "dealer"), floor.staff("R01", off, "S-2", "supervisor"), by="S-2")
+
+
+def at_the_cage(floor: Floor) -> None:
+    """The cage's side of a table: slips of every kind, signed, cancelled and posted back; colour chips; a day that is closed."""
+    chips = [{"value": "10000", "count": 40}, {"value": "500", "count": 7}]
+    said = {"table": "R01", "currency": "MOP", "shift": "night"}
+    tray = {**said, "chips": chips, "total": "403500"}
+    opener, closer = (slip(floor, ChipsCounted, {**tray, "kind": kind}) for kind in ("opener", "closer"))
+    fill, wrong = (slip(floor, FillRecorded, {**tray, "number": number}) for number in (1, 2))
+    credit = slip(floor, CreditRecorded, {**tray, "number": 1, "note": "的"})
+    drop = slip(floor, DropCounted, {**said, "box": "R01-1", "cash": "9000", "vouchers": "1000", "total": "10000"})
+    floor.post(opener, fill, wrong, credit, closer, by="S-2")
+    floor.post(drop, by="A-1")
+    for each, kind in ((opener, "opener"), (fill, "fill"), (wrong, "fill"), (closer, "closer")):
+        floor.post(slip(floor, SlipConfirmed, {"table": "R01", "slip": each["id"], "kind": kind}), by="S-5")
+    floor.post(slip(floor, SlipConfirmed, {"table": "R01", "slip": drop["id"], "kind": "drop"}), by="C-1")
+    for each, kind in ((credit, "credit"), (wrong, "fill")):
+        about = {"table": "R01", "slip": each["id"], "kind": kind}
+        floor.post(slip(floor, SlipCancelled, {**about, "reason": "wrong_table"}), by="S-5")
+    floor.post(slip(floor, SlipConfirmed, {"table": "R01", "slip": wrong["id"], "kind": "fill", "cancellation": True}), by="S-2")
+    colours = {"table": "R01", "player": "P-1001", "colour": "green", "value": "500", "currency": "MOP"}
+    floor.post(slip(floor, ColourChipsIssued, colours))
+    day = {"property": "GOLDEN", "gaming_day": "2026-11-28", "as_of": "100", "figures": "0" * 64, "despite": ["missing_drop"]}
+    floor.post(floor.event("R01", GamingDayClosed, day, subject="GOLDEN"), by="C-1")
+
+
+def slip(floor: Floor, kind: type[LogEvent], data: Any) -> Event:
+    """What is reported of a table and of no round."""
+    return floor.event("R01", kind, data, subject="R01")
 
 
 def late_bets(floor: Floor) -> None:

@@ -35,8 +35,8 @@ HOUSE = Property(
     choices=(Choice(regulation="53/2010", unverified_bets=True),),
     pits=(Pit("A", "wheels"), Pit("B", "dice and buttons")),
     people=(
-        *(Person("D-7", ("dealer",)), Person("S-2", ("supervisor",)), Person("S-5", ("supervisor",))),
-        *(Person("A-1", ("admin",)), Person("U-1", ("auditor",))),
+        *(Person("D-7", ("dealer",)), Person("D-8", ("dealer",)), Person("S-2", ("supervisor",)), Person("S-5", ("supervisor",))),
+        *(Person("A-1", ("admin",)), Person("U-1", ("auditor",)), Person("C-1", ("cage",))),
     ),
     clock_tolerance=60,
 )

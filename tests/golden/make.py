@@ -40,8 +40,6 @@ def write(dsn: str) -> dict[str, str]:
     posts = play()
     with ExitStack() as stack:
         clock = stack.enter_context(mock.patch.object(houses, "datetime", wraps=datetime))
-        # The day was written when anybody could be signed on: the house does not know its dealer D-8, whom it would refuse now.
-        stack.enter_context(mock.patch.object(houses.Houses, "verify_works"))
         rounds = stack.enter_context(closing(Rounds(dsn)))
         clock.now.return_value = BEGIN
         rounds.apply_property(HOUSE)

@@ -215,7 +215,7 @@ def test_b38_a_field_added_and_one_renamed_leave_the_figures(dsn: str, release: 
     monkeypatch.setitem(codec.OLD, OLD, (BetPlaced, upcast))
     with psycopg.connect(dsn, autocommit=True) as conn:
         load(conn, release, map(old_form, rows(release, "events")))
-        assert expected(conn) == recorded_expectation(release).replace('"chip": "value"', '"chip": "cash"')
+        assert expected(conn) == re.sub('"chip": "[a-z_]+"', '"chip": "cash"', recorded_expectation(release))
         with closing(Rounds(dsn)) as rounds:
             for _, round_id, _ in unsettled(conn):
                 assert rounds.round(round_id).bets, "the write side reads it as well"

@@ -244,9 +244,8 @@ class TestTablesThatGo:
         accepted(service.post([waiting]))
         applied_elsewhere(dsn, self.without_table("R01"))
         asked = of("S-7", table, ProposeCorrection(kind="outcome", reason="found_wrong", outcome="7"))
-        reports = [asked]
-        reports += [of("S-8", table, ApproveCorrection(correction=each.event_id)) for each in (asked, waiting)]
-        assert codes(service.post(reports)) == ["accepted"] * 3
+        first, second = (of("S-8", table, ApproveCorrection(correction=each.event_id)) for each in (waiting, asked))
+        assert codes(service.post([first, asked, second])) == ["accepted"] * 3
         late = table.bet("red", round=table.round).from_caller(Caller(terminal="T-R01"))
         assert codes(service.post([late])) == ["LGR-0210"], "it is let in, and judged"
 

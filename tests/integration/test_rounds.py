@@ -352,14 +352,14 @@ def test_no_round_takes_the_stream_of_a_table_to_come(rounds: Rounds) -> None:
     extra = msgspec.structs.replace(DEMO.tables[0], id="C09", terminals=())
     rounds.apply_property(msgspec.structs.replace(DEMO, tables=(*DEMO.tables, extra)))
     later = Terminal("C09", extra.game, extra.currency)
-    accepted(rounds.post([later.report(SignOn(table="C09", person="D-1", role="dealer"), round=to_come), later.open()]))
+    accepted(rounds.post([later.report(SignOn(table="C09", person="D-11", role="dealer"), round=to_come), later.open()]))
 
 
 def test_a_table_whose_stream_is_a_round_of_an_old_log_is_told_so_for_good(rounds: Rounds, dsn: str) -> None:
     accepted(rounds.post([Terminal("R02", currency="HKD").open()]))
     squat(dsn, table_stream("R01"))
     table = Terminal()
-    signing = table.report(SignOn(table="R01", person="D-1", role="dealer"), round=table_stream("R01"))
+    signing = table.report(SignOn(table="R01", person="D-11", role="dealer"), round=table_stream("R01"))
     verdicts = rounds.post([table.open(), signing])
     assert codes(verdicts) == ["LGR-0609", "LGR-0609"]
     assert not any(verdict.refusal and verdict.refusal.meaning.retryable for verdict in verdicts)

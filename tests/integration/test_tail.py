@@ -158,7 +158,7 @@ def test_a_cursor_survives_as_text_and_resumes(dsn: str) -> None:
     rounds.close()
     with psycopg.connect(dsn, autocommit=True) as conn:
         for recorded in log.read_all(conn):
-            assert log.resume(conn, log.Cursor.parse(str(log.Cursor.of(recorded)))) == recorded.position
+            assert log.resume(conn, log.Cursor.parse(str(_cursor(conn, recorded.position)))) == recorded.position
 
 
 def test_after_a_restore_to_an_earlier_point_older_cursors_are_told_so(dsn: str) -> None:
@@ -166,20 +166,26 @@ def test_after_a_restore_to_an_earlier_point_older_cursors_are_told_so(dsn: str)
     rounds.post([Terminal().open()])
     rounds.close()
     with psycopg.connect(dsn, autocommit=True) as conn:
-        cursor = log.Cursor.of(list(log.read_all(conn))[-1])
+        cursor = _cursor(conn, list(log.read_all(conn))[-1].position)
         beyond_the_end = cursor._replace(position=cursor.position + 1000)
         another_event_there = cursor._replace(stream=uuid4())
-        for lost in (beyond_the_end, another_event_there):
+        the_same_sent_again_later = cursor._replace(digest="0123456789abcdef")
+        for lost in (beyond_the_end, another_event_there, the_same_sent_again_later):
             with pytest.raises(Refusal, match="LGR-0522"):
                 log.resume(conn, lost)
+
+
+def _cursor(conn: psycopg.Connection[Any], position: int) -> log.Cursor:
+    return log.marked(conn, [position], position)[1]
 
 
 NO_CURSORS = [
     "",
     "12",
     "12.x.1",
-    "-1.00000000-0000-0000-0000-000000000000.1",
-    "１.00000000-0000-0000-0000-000000000000.1",
+    "12.00000000-0000-0000-0000-000000000000.1",
+    "-1.00000000-0000-0000-0000-000000000000.1.0123456789abcdef",
+    "１.00000000-0000-0000-0000-000000000000.1.0123456789abcdef",
 ]
 
 

@@ -148,7 +148,7 @@ def test_b35_a_rebuild_and_a_switch_while_posts_and_readers_go_on(dsn: str) -> N
                     since = settled()
                     until(lambda: settled() > since + 3)
                     switched = rebuild.switch(dsn)
-                    assert switched.views == ["report.staked"]
+                    assert "report.staked" in switched.views
                     since, then = settled(), list(reads)
                     until(lambda: settled() > since + 5 and all(n > was + 5 for n, was in zip(reads, then, strict=True)))
                 finally:
@@ -376,7 +376,7 @@ def test_views_keep_their_rights_comments_and_options(day: str) -> None:
         shown = conn.execute('SELECT * FROM "The House\'s"."all" ORDER BY 1').fetchall()
         assert shown
         rebuild.build(day)
-        assert rebuild.switch(day).views == ["report.rows", "report.voids"]
+        assert {"report.rows", "report.voids"} <= set(rebuild.switch(day).views)
         assert conn.execute(told).fetchall() == before
         assert conn.execute('SELECT * FROM "The House\'s"."all" ORDER BY 1').fetchall() == shown
         assert rebuild.drop(day, "old"), "no view reads the old tables"

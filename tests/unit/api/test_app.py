@@ -475,7 +475,7 @@ def test_examples_are_whole_and_fit_their_schemas(door: Door) -> None:
                         check(example["value"], content["schema"])
                         shown += 1
             for media_type, content in operation["responses"]["200"]["content"].items():
-                whole = "json" not in media_type or content["schema"]["$ref"].endswith("/Document")
+                whole = "json" not in media_type or content["schema"].get("$ref", "").endswith("/Document")
                 assert whole or content["examples"], operation["operationId"]
     assert shown > 30
     for topic, model in TYPES.items():

@@ -18,6 +18,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from ledger.api import asyncapi
 from ledger.events import EVENTS, BettingClosed, Recorded
+from ledger.feed.envelope import Place, envelope
 from ledger.reports import TYPES
 
 DOCUMENT: dict[str, Any] = json.loads(msgspec.json.encode(asyncapi.document()))
@@ -89,7 +90,8 @@ def test_every_schema_is_one() -> None:
 def test_an_event_of_the_log_travels_as_a_cloudevent() -> None:
     now, some = datetime(2026, 11, 29, 12, 0, 1, tzinfo=UTC), UUID(int=7)
     closed = BettingClosed(cause=some, terminal="T-R01", occurred_at=now, received_at=now)
-    assert msgspec.to_builtins(asyncapi.envelope(Recorded(12, some, 3, closed))) == {
+    assert "table" not in msgspec.to_builtins(envelope(Recorded(12, some, 3, closed)))
+    assert msgspec.to_builtins(envelope(Recorded(12, some, 3, closed), Place("R01", "DEMO"))) == {
         "specversion": "1.0",
         "id": "12",
         "source": "/ledger",
@@ -98,6 +100,8 @@ def test_an_event_of_the_log_travels_as_a_cloudevent() -> None:
         "time": "2026-11-29T12:00:01Z",
         "position": "12",
         "version": "3",
+        "table": "R01",
+        "property": "DEMO",
         "datacontenttype": "application/json",
         "data": {
             "cause": str(some),

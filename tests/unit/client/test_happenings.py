@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -15,15 +15,21 @@ from ledger.api import intake
 from ledger.client import BATCH_TYPE, batch, happened, uuid7
 from ledger.errors import Refusal
 from ledger.reports import (
+    ABOUT_PROPERTIES,
+    ABOUT_TABLES,
     TYPES,
     ApproveCorrection,
+    CancelSlip,
+    ChipsOf,
     CloseBetting,
+    ConfirmSlip,
+    CountChips,
     Data,
     OpenRound,
     PlaceBet,
     Report,
-    SignOff,
     SignOn,
+    days_stream,
     table_stream,
 )
 from tests.unit.client.support import ROUND, TERMINAL, event
@@ -47,12 +53,30 @@ _WORDS: dict[str, Any] = {
     "kind": "return",
     "person": "D-1",
     "role": "dealer",
+    "slip": UUID(int=4),
+    "number": 7,
+    "chips": (ChipsOf(value="100", count=3),),
+    "total": "300",
+    "box": "B-1",
+    "cash": "300",
+    "colour": "green",
+    "value": "100",
+    "property": "DEMO",
+    "gaming_day": date(2026, 11, 29),
+    "as_of": "12",
+    "figures": "0" * 64,
+}
+_OF_ITS_OWN: dict[type[Data], dict[str, Any]] = {
+    CountChips: {"kind": "opener"},
+    ConfirmSlip: {"kind": "fill"},
+    CancelSlip: {"kind": "drop"},
 }
 
 
 def sample(model: type[Data]) -> Data:
     """One body with what it must have."""
-    return model(**{field.name: _WORDS[field.name] for field in msgspec.structs.fields(model) if field.required})
+    words = _WORDS | _OF_ITS_OWN.get(model, {})
+    return model(**{field.name: words[field.name] for field in msgspec.structs.fields(model) if field.required})
 
 
 @pytest.mark.parametrize("model", TYPES.values(), ids=lambda model: model.__name__)
@@ -60,7 +84,7 @@ def test_every_report_is_read_at_the_door_as_it_was_made(model: type[Data]) -> N
     made = msgspec.structs.replace(event(sample(model)), epoch=7, sequence=12)
     [read] = intake.read(batch([made.encoded()]), BATCH_TYPE, datetime.now(UTC)).items
     assert isinstance(read, Report), read
-    stream = table_stream("R01") if model in (SignOn, SignOff) else ROUND
+    stream = table_stream("R01") if model in ABOUT_TABLES else days_stream("DEMO") if model in ABOUT_PROPERTIES else ROUND
     assert (read.event_id, read.terminal, read.type, read.round) == (made.id, TERMINAL, made.type, stream)
     assert (read.occurred_at, read.epoch, read.sequence, read.body) == (made.at, 7, 12, made.data)
 

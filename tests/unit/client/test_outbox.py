@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -28,11 +28,18 @@ from ledger.errors import Refusal
 from ledger.reports import (
     PERSONS_ACTS,
     ApproveCorrection,
+    CancelSlip,
+    CloseDay,
+    ConfirmSlip,
+    CountChips,
+    CountDrop,
     Data,
     DeclineCorrection,
     HoldRound,
     OpenRound,
     ProposeCorrection,
+    RecordCredit,
+    RecordFill,
     RecordLateBet,
     ReleaseRound,
     RestoreChips,
@@ -42,6 +49,7 @@ from tests.unit.client.support import TERMINAL, event
 
 ROOT = Path(__file__).resolve().parents[3]
 KILLS = 20
+SLIP = {"table": "R01", "total": "0", "currency": "MOP"}
 SAID: dict[type[Data], dict[str, Any]] = {
     VoidBet: {"bet": UUID(int=1), "reason": "misplaced"},
     RecordLateBet: {"player": "P-1", "spot": "red", "stake": "100", "currency": "MOP"},
@@ -51,6 +59,13 @@ SAID: dict[type[Data], dict[str, Any]] = {
     ProposeCorrection: {"kind": "return", "reason": "dispute_upheld"},
     ApproveCorrection: {"correction": UUID(int=1)},
     DeclineCorrection: {"correction": UUID(int=1)},
+    CountChips: {**SLIP, "kind": "opener", "chips": ()},
+    RecordFill: {**SLIP, "number": 1, "chips": ()},
+    RecordCredit: {**SLIP, "number": 1, "chips": ()},
+    CountDrop: {**SLIP, "box": "B-1", "cash": "0"},
+    ConfirmSlip: {"table": "R01", "slip": UUID(int=1), "kind": "fill"},
+    CancelSlip: {"table": "R01", "slip": UUID(int=1), "kind": "fill", "reason": "wrong_total"},
+    CloseDay: {"property": "DEMO", "gaming_day": date(2026, 11, 29), "as_of": "1", "figures": "0" * 64},
 }
 """Each act of a person, with fields that can be read."""
 
@@ -104,7 +119,11 @@ def test_a_file_of_before_failures_were_kept_is_furnished_with_them(path: Path) 
 
 
 def all_of(outbox: Outbox) -> list[Queued]:
-    return outbox.waiting(limit=10_000, most=1 << 30)
+    """What waits, of all epochs."""
+    found: list[Queued] = []
+    while more := outbox.waiting(after=found[-1].n if found else 0, limit=10_000, most=1 << 30):
+        found += more
+    return found
 
 
 def item(queued: Queued, status: str = "accepted", *, retryable: bool = False) -> tuple[Queued, Item]:

@@ -24,11 +24,18 @@ from ledger.events import (
     BetVoided,
     BetWithdrawn,
     CarriedBet,
+    Chips,
+    ChipsCounted,
     ChipsRestored,
+    ColourChipsIssued,
     CorrectionApproved,
     CorrectionDeclined,
     CorrectionProposed,
+    CreditRecorded,
+    DropCounted,
     Event,
+    FillRecorded,
+    GamingDayClosed,
     LateBetRecorded,
     LostBet,
     MovedBet,
@@ -45,12 +52,14 @@ from ledger.events import (
     RoundSettled,
     RoundVoided,
     ShooterChanged,
+    SlipCancelled,
+    SlipConfirmed,
     StaffSignedOff,
     StaffSignedOn,
     Standing,
     ThrowRecorded,
 )
-from ledger.reports import table_stream
+from ledger.reports import days_stream, table_stream
 from tests.unit.projections.made import DAY, NOON, uuid
 
 Placed = tuple[UUID, int, Event]
@@ -59,6 +68,20 @@ Placed = tuple[UUID, int, Event]
 EVERYTHING = 15
 """A seed under which every kind of event comes, every disposition of a void, and a decided bet that is open again for a while."""
 
+_SLIPS: dict[str, tuple[type[Event], str]] = {
+    "opener": (ChipsCounted, "kind"),
+    "closer": (ChipsCounted, "kind"),
+    "fill": (FillRecorded, "number"),
+    "credit": (CreditRecorded, "number"),
+    "drop": (DropCounted, ""),
+}
+_MOVES = {
+    "opener": ("tray/{0}", "float/{0}"),
+    "closer": ("float/{0}", "tray/{0}"),
+    "fill": ("cage/{1}", "float/{0}"),
+    "credit": ("float/{0}", "cage/{1}"),
+    "drop": ("float/{0}", "drop/{0}"),
+}
 GAMES = {"roulette": "30/2003", "cussec": "31/2003", "craps": "53/2010"}
 RESOLVED = ("lost", "won", "push")
 
@@ -102,6 +125,7 @@ class Lane:
     def live(self, rounds: int) -> Lane:
         """Plays so many rounds, and those that take over from them."""
         self._staff()
+        self._slips()
         now: Round | None = None
         for _ in range(rounds):
             now = self._open() if now is None else now
@@ -119,6 +143,70 @@ class Lane:
         for role, person in (("dealer", "S-1"), ("supervisor", "S-2"), ("dealer", "S-3")):
             self._say(table_stream(self.table), StaffSignedOn, table=self.table, person=person, role=role)
         self._say(table_stream(self.table), StaffSignedOff, table=self.table, person="S-2", role="supervisor")
+
+    def _slips(self) -> None:
+        """All that becomes of slips, in a house of the table's own, and a day of that house that is closed before."""
+        house, rng = f"house-{self.table}", random.Random(self.table)
+        self.rng, kept = rng, self.rng  # so that a seed has the rounds that it has without slips
+        said = {"table": self.table, "property": house, "gaming_day": DAY}
+        self._say(
+            days_stream(house),
+            GamingDayClosed,
+            by="C-1",
+            property=house,
+            gaming_day=DAY - timedelta(1),
+            as_of="0",
+            figures="0" * 64,
+        )
+        self._say(
+            table_stream(self.table),
+            ColourChipsIssued,
+            table=self.table,
+            player="P-1",
+            colour="red",
+            value="5",
+            currency=self.currency,
+        )
+        for kind, fate in (
+            ("opener", ""),
+            ("fill", ""),
+            ("fill", "back"),
+            ("credit", "never"),
+            ("drop", ""),
+            ("closer", "waits"),
+            ("closer", ""),
+        ):
+            slip, values = uuid(rng), rng.sample(range(1, 500), 3)
+            chips = tuple(Chips(value=str(value), count=rng.randrange(1, 9)) for value in values)
+            minor = sum(int(each.value) * each.count for each in chips)
+            event, more = _SLIPS[kind]
+            own: dict[str, Any] = {"number": rng.randrange(1, 10**9)} if more == "number" else {"kind": kind}
+            own |= {"chips": chips}
+            if event is DropCounted:
+                own = {"box": "B-1", "cash": str(minor - 1), "vouchers": "1"}
+            stream, about = table_stream(self.table), {"slip": slip, "table": self.table, "kind": kind}
+            self._say(
+                stream,
+                event,
+                by="C-1",
+                slip=slip,
+                **said,
+                **own,
+                currency=self.currency,
+                total=str(minor),
+                shift=rng.choice((None, "day")),
+            )
+            signed = about | said | {"currency": self.currency, "amount": str(minor)}
+            if fate != "never":
+                self._say(stream, SlipConfirmed, by="C-2", **signed)
+                if fate != "back":
+                    debit, credit = (account.format(self.table, house) for account in _MOVES[kind])
+                    self.adjusted.update({debit: -minor, credit: minor})
+            if fate:
+                self._say(stream, SlipCancelled, by="C-2", **about, confirmed=fate != "never", reason="wrong_total")
+            if fate == "back":
+                self._say(stream, SlipConfirmed, by="C-1", **signed, cancellation=True)
+        self.rng = kept
 
     def _open(self, id_: UUID | None = None) -> Round:
         round_ = Round(id_ or uuid(self.rng))

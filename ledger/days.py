@@ -1,0 +1,144 @@
+"""The gaming days of a property: which of them are closed, and to which day something is posted that happens now.
+
+The days of a property have a stream of their own. Whatever is posted to a day names that stream as its premise, so that a closing
+comes wholly before it or after it (`ledger.store.recorder`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+import msgspec
+
+from ledger.errors import Refusal
+from ledger.events import DayTotal, Event, GamingDayClosed
+from ledger.reports import CloseDay, days_stream
+from ledger.round import Origin, RoundEvent
+from ledger.round.persons import verify_person
+from ledger.round.trying import succeeds
+
+
+class Posting(NamedTuple):
+    """To which day something is posted."""
+
+    gaming_day: date
+    of_day: date | None = None
+    """The day that it is about, where that one is closed."""
+
+
+class Days:
+    """The gaming days of one property. Not thread-safe: the application holds it."""
+
+    __slots__ = ("_pending", "closed", "house", "id", "version")
+
+    def __init__(self, house: str) -> None:
+        self.house = house
+        """Id of the property."""
+        self.id = days_stream(house)
+        self.version = 0
+        self.closed: date | None = None
+        """The last day that is closed, and all before it with it; None where none is."""
+        self._pending: list[Event] = []
+
+    @property
+    def premise(self) -> dict[UUID, int]:
+        """What is posted to an open day holds as long as this stream has no later version."""
+        return {self.id: self.version}
+
+    def apply(self, body: Event) -> None:
+        """Changes the state by one event that has happened; decides nothing."""
+        self.version += 1
+        if not isinstance(body, GamingDayClosed):
+            raise Refusal("LGR-0504", f"a property's days have no event {type(body).__name__}", value=str(self.id))
+        self.closed = body.gaming_day
+
+    def fold(self, happened: Iterable[Event]) -> None:
+        """Changes the state by events that have happened, in order."""
+        for body in happened:
+            self.apply(body)
+
+    def collect_events(self) -> list[RoundEvent]:
+        """The events decided since the last call, in order."""
+        pending, self._pending = self._pending, []
+        return [RoundEvent(self.id, version, body) for version, body in enumerate(pending, self.version - len(pending) + 1)]
+
+    def is_closed(self, day: date) -> bool:
+        """Whether nothing is posted to this day any more."""
+        return self.closed is not None and day <= self.closed
+
+    def present(self, now: date) -> date:
+        """The day to which is posted what happens now, where `now` is the day by the property's clock."""
+        return now if self.closed is None else max(now, self.closed + timedelta(days=1))
+
+    def posting(self, now: date, about: date | None) -> Posting:
+        """Where something is posted that is about a day: there, or where that one is closed to the present day.
+
+        Raises Refusal LGR-0272 for a day that is to come.
+        """
+        present = self.present(now)
+        if about is None or about == present:
+            return Posting(present)
+        if about > present:
+            raise Refusal(
+                "LGR-0272",
+                f"the property's gaming day is {present}",
+                field="data.gaming_day",
+                value=about.isoformat(),
+                help=_LEAVE,
+            )
+        return Posting(present, about) if self.is_closed(about) else Posting(about)
+
+    # Closing.
+
+    def verify_close(self, day: date, now: date, origin: Origin) -> None:
+        """Raises unless a person closes the day that is next, and it has ended by the property's clock."""
+        verify_person(origin)
+        if self.is_closed(day):
+            raise Refusal(
+                "LGR-0271",
+                f"the gaming day was closed before: all up to {self.closed} are",
+                field="data.gaming_day",
+                value=str(day),
+            )
+        if day >= now:
+            raise Refusal(
+                "LGR-0270",
+                f"by the property's clock it is gaming day {now}",
+                field="data.gaming_day",
+                value=day.isoformat(),
+                help="close it once it has ended",
+            )
+        if self.closed is not None and day != (following := self.closed + timedelta(days=1)):
+            raise Refusal(
+                "LGR-0273",
+                f"the last day that is closed is {self.closed}",
+                field="data.gaming_day",
+                value=day.isoformat(),
+                help=f"close {following} first, also where nothing happened on it",
+            )
+
+    def can_close(self, day: date, now: date, origin: Origin) -> bool:
+        """Whether `close` would succeed."""
+        return succeeds(self.verify_close, day, now, origin)
+
+    def close(self, said: CloseDay, now: date, origin: Origin) -> None:
+        """Closes a day; `now` is the day by the property's clock."""
+        self.verify_close(said.gaming_day, now, origin)
+        body = GamingDayClosed(
+            **origin._asdict(),
+            property=said.property,
+            gaming_day=said.gaming_day,
+            as_of=said.as_of,
+            figures=said.figures,
+            totals=tuple(DayTotal(**msgspec.structs.asdict(total)) for total in said.totals),
+            despite=said.despite,
+            note=said.note,
+        )
+        self.apply(body)
+        self._pending.append(body)
+
+
+_LEAVE = "leave the field out for the present day; an earlier day is named by its date"
