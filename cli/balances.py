@@ -128,7 +128,7 @@ def balances_report(dsn: str, account: str = "", currency: str | None = None, at
     """The balances of all accounts, of the one of this name, or of those that begin so (`player/`, `player/P-10*`)."""
     import msgspec
 
-    from cli import assumed
+    from ledger import assumed
     from ledger.money import format_plain, minor_digits
     from projections import queries
 

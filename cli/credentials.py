@@ -90,6 +90,8 @@ def kept(made: Mapping[str, Any]) -> str:
     """What the ledger keeps of it, and so every backup."""
     if "token" in made:
         return "The ledger keeps its SHA-256 and its last four characters"
+    if "url" in made:
+        return "The ledger keeps it too, for with it it signs: whoever reads ledger.webhooks or a backup can sign"
     if made["algorithm"] == "hmac-sha256":
         return "The ledger keeps it too, for with it it checks what is signed: whoever reads ledger.keys or a backup can sign"
     return "The ledger keeps the public key alone"

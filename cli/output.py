@@ -29,13 +29,12 @@ import click
 
 from cli.options import Form
 from ledger import __version__
+from projections.reports.cells import guarded
+from projections.reports.cells import visible as visible
 
 Kind = Literal["text", "amount", "exact", "number", "position"]
 """What a cell holds: `amount` minor units of the row's currency (int, or text of one), `exact` a fraction of them, `number` a
 figure that is no money, `position` a place in the log."""
-
-_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
-"""Some spreadsheets take the full-width signs as well."""
 
 NOTHING = "No activity"
 """What a report says instead of being empty."""
@@ -110,11 +109,6 @@ def header(**facts: Any) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------- cells
-
-
-def visible(text: str) -> str:
-    """Text with control characters as escapes: what is in the log may not move a terminal's cursor."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def timestamp(at: datetime) -> str:
@@ -266,7 +260,7 @@ def _csv(columns: Sequence[Column], rows: Iterable[Row]) -> str:
 
 def _cell(row: Row, column: Column) -> str:
     text = visible(plain(row.get(column.key), column.kind, row.get("currency")))
-    return "'" + text if column.kind == "text" and text.startswith(_FORMULA) else text
+    return guarded(text) if column.kind == "text" else text
 
 
 def _write(text: str) -> None:

@@ -52,8 +52,11 @@ class Speaker(Protocol):
     def preview(self, round_: UUID, correction: UUID) -> Report | None:
         """What a correction would change; None where that cannot be seen from here."""
 
-    def say(self, type_: str, round_: UUID, data: Mapping[str, Any], id_: UUID) -> list[str]:
-        """Reports an event of this type; the positions of what it brought about. Raises the Refusal otherwise."""
+    def say(self, type_: str, subject: UUID | str, data: Mapping[str, Any], id_: UUID) -> list[str]:
+        """Reports an event of this type about a round, a table or a property; the positions of what it brought about.
+
+        Raises the Refusal otherwise.
+        """
 
 
 token_file_option = click.option("--token-file", type=FILE, help="File with your token, in place of LEDGER_TOKEN.")
@@ -122,14 +125,14 @@ def speaking(url: str | None, token_file: Path | None, person: str | None) -> It
         yield _Straight(conn, rounds, found)
 
 
-def _event(person: str, type_: str, round_: UUID, data: Mapping[str, Any], id_: UUID) -> bytes:
+def _event(person: str, type_: str, subject: UUID | str, data: Mapping[str, Any], id_: UUID) -> bytes:
     """The CloudEvent, the same whichever way it goes: sent again the other way, it is the same event."""
     event = {
         "specversion": "1.0",
         "id": str(id_),
         "source": f"/people/{person}",
         "type": type_,
-        "subject": str(round_),
+        "subject": str(subject),
         "time": datetime.now(UTC).isoformat(),
         "data": data,
     }
@@ -156,8 +159,8 @@ class _OverHttp:
     def preview(self, round_: UUID, correction: UUID) -> Report | None:
         return None
 
-    def say(self, type_: str, round_: UUID, data: Mapping[str, Any], id_: UUID) -> list[str]:
-        event = _event(self._person, type_, round_, data, id_)
+    def say(self, type_: str, subject: UUID | str, data: Mapping[str, Any], id_: UUID) -> list[str]:
+        event = _event(self._person, type_, subject, data, id_)
         headers = {"content-type": "application/cloudevents+json"}
         [item] = self._asked("POST", "/v1/events", content=event, headers=headers)["items"]
         return list(item["positions"])
@@ -172,7 +175,7 @@ class _OverHttp:
                 "LGR-0706",
                 f"the service does not answer: {str(error) or type(error).__name__}",
                 value=str(self._client.base_url),
-                help="list the corrections before you ask again: it may have been taken",
+                help="list the corrections or slips before you ask again: it may have been taken",
             ) from error
         document: dict[str, Any] = answer.json()
         if answer.status_code != 200:
@@ -219,11 +222,11 @@ class _Straight:
 
         return preview(self._rounds, round_, correction)
 
-    def say(self, type_: str, round_: UUID, data: Mapping[str, Any], id_: UUID) -> list[str]:
+    def say(self, type_: str, subject: UUID | str, data: Mapping[str, Any], id_: UUID) -> list[str]:
         from ledger.api import bodies, intake
         from ledger.reports import Caller, Verdict
 
-        said = _event(self._person, type_, round_, data, id_)
+        said = _event(self._person, type_, subject, data, id_)
         [item] = intake.read(said, bodies.ONE, datetime.now(UTC)).items
         verdict = item if isinstance(item, Verdict) else self._rounds.post([item.from_caller(Caller(person=self._person))])[0]
         if verdict.refusal is not None:

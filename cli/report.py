@@ -10,6 +10,7 @@ import click
 
 from cli.options import DAY, Form, examples, output_options
 from cli.output import Column, Report, Sheet, emit, header
+from cli.reporting import Reports
 from cli.session import database, houses, known_tables, position, reading
 
 COLUMNS = (
@@ -27,12 +28,14 @@ COLUMNS = (
     Column("commission", "commission", "amount", below=3, if_any=True),
     Column("breakage", "breakage", "amount", below=3, if_any=True),
     Column("adjusted", "adjusted", "amount", below=3, if_any=True),
+    Column("earlier", "earlier days", "amount", below=3, if_any=True),
     Column("win", "win", "amount"),
     Column("win_percent", "win %", "number"),
     Column("theoretical_win", "theo. win", "amount"),
     Column("theoretical_win_exact", "exact theo. win", "exact", drawn=False),
 )
 LEGEND = "win = stakes lost − prizes, which are net of commission and breakage; win % is of the handle, the stakes lost and won"
+EARLIER = "earlier days = corrections of days that are closed, posted to this one; they are in the win"
 ADJUSTED = "adjusted = what was paid to players beside the regulation, less what was taken from them; it is no part of the win"
 OUTCOMES = (
     Column("table", "table"),
@@ -42,7 +45,7 @@ OUTCOMES = (
 )
 
 
-@click.group()
+@click.group(cls=Reports)
 def report() -> None:
     """The reports of the house."""
 
@@ -73,7 +76,7 @@ def tables_report(dsn: str, day: date | None = None, notes: Sequence[str] = ()) 
     """The table report of one gaming day, or of all; `notes` stand above those of the report itself."""
     import msgspec
 
-    from cli import assumed
+    from ledger import assumed
     from projections import queries
 
     with reading(dsn) as conn:
@@ -91,7 +94,11 @@ def tables_report(dsn: str, day: date | None = None, notes: Sequence[str] = ()) 
                 [msgspec.structs.asdict(line) for line in found.lines],
                 name="tables",
                 totals=[msgspec.structs.asdict(total) for total in found.totals],
-                legend=f"{LEGEND}; {ADJUSTED}" if any(int(total.adjusted) for total in found.totals) else LEGEND,
+                legend="; ".join(
+                    [LEGEND]
+                    + [ADJUSTED] * any(int(total.adjusted) for total in found.totals)
+                    + [EARLIER] * any(int(total.earlier) for total in found.totals)
+                ),
             ),
             Sheet(OUTCOMES, [msgspec.structs.asdict(count) for count in counts], name="outcomes", drawn=False),
         ],

@@ -10,10 +10,11 @@ from uuid import UUID
 
 import click
 
-from cli import assumed, corrected
+from cli import corrected
 from cli.options import DAY, Form, examples, output_options
 from cli.output import Amount, Column, Report, Row, Sheet, emit, exact, header, plain
 from cli.session import database, known_tables, position, reading
+from ledger import assumed
 
 if TYPE_CHECKING:
     from ledger.events import Recorded

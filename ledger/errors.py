@@ -41,6 +41,8 @@ CODES: dict[str, Code] = {
     "LGR-0111": Code("No such resource", 404),
     "LGR-0112": Code("Method not allowed here", 405),
     "LGR-0113": Code("The body did not arrive in time", 408, retryable=True),
+    "LGR-0120": Code("No such report", 404),
+    "LGR-0121": Code("The report cannot be asked for so", 422),
     # 02: the life of a round
     "LGR-0201": Code("The table's last round is not settled", 409, retryable=True),
     "LGR-0202": Code("No such round", 404, retryable=True, early=True),
@@ -175,6 +177,9 @@ CODES: dict[str, Code] = {
     "LGR-0722": Code("The terminal's key cannot be read", 500),
     "LGR-0723": Code("A person's act does not wait in an outbox", 422),
     "LGR-0724": Code("A secret is written to a new file only", 500),
+    "LGR-0730": Code("Nothing can be sent to this webhook", 422),
+    "LGR-0731": Code("No such webhook", 404),
+    "LGR-0732": Code("A package that this form needs is not installed", 500),
     # 08: who may do what
     "LGR-0801": Code("This takes a person who has proved who it is", 401, retryable=True),
     "LGR-0802": Code("No valid token", 401),

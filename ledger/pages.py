@@ -43,6 +43,11 @@ PAGES: dict[str, str] = {
     "LGR-0111": "No resource has this path. /openapi.json lists all.",
     "LGR-0112": "The path is known but not with this method; the header Allow lists those that are.",
     "LGR-0113": "The connection stayed open, but the rest of the body did not come. Nothing was stored. Send it again.",
+    "LGR-0120": "roundledger report --help lists the reports; over HTTP they are under /v1/reports/.",
+    "LGR-0121": (
+        "A report is of one gaming day, of a month, or from one day to another, and of a part of the house. Which filters it "
+        "takes, its help says; a filter that does not concern it is refused, for it would answer another question."
+    ),
     "LGR-0201": "A table plays one round at a time: record the outcome of its last round first.",
     "LGR-0202": (
         "No round with this id is known yet. A round begins with roundledger.RoundOpened.v1, whose subject is the "
@@ -346,6 +351,10 @@ PAGES: dict[str, str] = {
         "A certificate and its private key are two files in PEM form that belong together; the key is not encrypted. The detail "
         "says what is wrong with them."
     ),
+    "LGR-0732": (
+        "Parquet, plots and tests of fairness need packages that are ten times as large as all the rest, so they are an extra: "
+        "pip install roundledger[analysis]"
+    ),
     "LGR-0801": (
         "Some reports are decisions of a person: a bet declared void, chips that came too late, a hold and its release, a "
         "correction and its approval. They count only with proof of who decided, and a name that somebody typed is none: the "
@@ -385,6 +394,12 @@ PAGES: dict[str, str] = {
         "A key or a token is written to a file that this command makes, for its owner alone. One that is there may be the only "
         "copy of another secret, so it is never written over. Nothing was issued."
     ),
+    "LGR-0730": (
+        "A webhook is an address of the public network, reached by HTTPS. `--plain` allows HTTP, and `--private` an address of "
+        "this machine or of a private network; both are for where nobody else is on the way. The name is looked up anew for "
+        "every message, and a message to an address that is not allowed counts as one that was not taken."
+    ),
+    "LGR-0731": "`roundledger webhooks list` has the ids of all.",
     "LGR-0723": (
         "What a person decides (a bet declared void, chips that came too late, a hold and its release, a correction and its "
         "approval) counts by that person's token, which is stored nowhere. Had it to wait, it would be sent with the token of "

@@ -156,7 +156,7 @@ def verify_act(report: Report, table: str, house: Property | None, played: Prope
     if not report.personal:
         if caller.terminal is not None and caller.terminal not in terminals_of(table, house, played):
             raise _not_allowed(
-                f"terminal {caller.terminal} is not one of table {table}",
+                f"terminal {caller.terminal} is not one of {'property' if isinstance(body, CloseDay) else 'table'} {table}",
                 f"/terminals/{caller.terminal}",
                 "a terminal acts for its own table; the property's configuration names the terminals of each",
             )

@@ -95,9 +95,9 @@ def movements(recorded: Recorded, table: str) -> list[Movement]:
 def slip_movements(recorded: Recorded, body: SlipConfirmed) -> list[Movement]:
     """What a slip moves; empty where it comes to nothing."""
     minor = amount(recorded, body.amount)
-    if body.kind not in _SLIPS:
+    if body.kind not in SLIPS:
         raise Contradiction(recorded, f"no slip is {body.kind!r}")
-    debit, credit = (account.format(table=body.table, property=body.property) for account in _SLIPS[body.kind])
+    debit, credit = (account.format(table=body.table, property=body.property) for account in SLIPS[body.kind])
     if body.cancellation:
         debit, credit = credit, debit
     if not minor:
@@ -105,7 +105,7 @@ def slip_movements(recorded: Recorded, body: SlipConfirmed) -> list[Movement]:
     return [Movement(recorded.position, 1, None, None, body.table, body.currency, debit, credit, minor, body.slip)]
 
 
-_SLIPS = {
+SLIPS = {
     "opener": ("tray/{table}", "float/{table}"),
     "closer": ("float/{table}", "tray/{table}"),
     "fill": ("cage/{property}", "float/{table}"),

@@ -55,8 +55,10 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     breakage: str
     adjusted: str
     """Paid to players beside the regulation less what was taken from them (mispays, ex gratia); no part of the win."""
+    earlier: str
+    """What corrections of days that are closed, posted to this one, add to the win."""
     win: str
-    """Stakes lost less net prizes; commission and breakage are in it once. Negative where the table lost."""
+    """Stakes lost less net prizes, and `earlier`; commission and breakage are in it once. Negative where the table lost."""
     win_percent: str | None
     """Win in percent of handle, two decimals, half to even; null where there was no handle."""
 
@@ -187,7 +189,7 @@ def table_report(conn: Connection, day: date | None = None) -> TableReport:
         WITH figures AS (
             SELECT table_id, game, regulation, applied, currency, sum(rounds) AS rounds, sum(bets) AS bets, sum(lost) AS lost,
                    sum(won) AS won, sum(pushed) AS pushed, sum(prizes) AS prizes, sum(commission) AS commission,
-                   sum(breakage) AS breakage, sum(adjusted) AS adjusted
+                   sum(breakage) AS breakage, sum(adjusted) AS adjusted, sum(earlier) AS earlier
             FROM projection.table_reports WHERE %(day)s::date IS NULL OR gaming_day = %(day)s
             GROUP BY table_id, game, regulation, applied, currency
         ), edges AS (
@@ -201,7 +203,7 @@ def table_report(conn: Connection, day: date | None = None) -> TableReport:
         )
         SELECT coalesce((SELECT position FROM projection.positions WHERE name = 'tables'), 0), f.table_id, f.game, f.regulation,
                f.applied, f.currency, f.rounds, f.bets, f.lost, f.won, f.pushed, f.prizes, f.commission, f.breakage, f.adjusted,
-               e.edges, e.stakes
+               f.earlier, e.edges, e.stakes
         FROM (VALUES (1)) AS always LEFT JOIN figures AS f ON true
         LEFT JOIN edges AS e USING (table_id, game, regulation, applied, currency)
         ORDER BY f.table_id, f.game, f.regulation, f.applied, f.currency
@@ -355,7 +357,7 @@ def percent(part: int, whole: int) -> str | None:
 
 
 def _figures(currency: str, line: Line) -> dict[str, Any]:
-    handle, win = line.lost + line.won, line.lost - line.prizes
+    handle, win = line.lost + line.won, line.lost - line.prizes + line.earlier
     return {
         "currency": currency,
         "rounds": line.rounds,
@@ -367,6 +369,7 @@ def _figures(currency: str, line: Line) -> dict[str, Any]:
         "commission": str(line.commission),
         "breakage": str(line.breakage),
         "adjusted": str(line.adjusted),
+        "earlier": str(line.earlier),
         "win": str(win),
         "win_percent": percent(win, handle),
     }

@@ -94,6 +94,7 @@ def create_app(
             Route("/v1/balances", door.get_balances),
             Route("/v1/balances/trial", door.get_trial),
             Route("/v1/reports/tables", door.get_tables),
+            Route("/v1/reports/{name}", door.get_report),
             Route("/v1/tables", door.get_liabilities),
             Route("/v1/tables/{id}/liability", door.get_liability),
             Route("/v1/terminals/{id}", door.get_terminal),

@@ -111,6 +111,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "getLiabilities": (*_KNOWN, "LGR-0504", "LGR-0518"),
     "getLiability": (*_KNOWN, "LGR-0504", "LGR-0518", "LGR-0602"),
     "getTableReports": (*_KNOWN, "LGR-0518"),
+    "getReport": (*_KNOWN, "LGR-0104", "LGR-0105", "LGR-0518", "LGR-0120", "LGR-0121"),
     "getTerminal": (*_KNOWN, "LGR-0305"),
     "getTerminalTime": _KNOWN,
     "getTime": _KNOWN,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
 from functools import cached_property
+from tempfile import SpooledTemporaryFile
 from typing import NamedTuple, TypeVar
 from uuid import UUID
 
@@ -16,16 +17,16 @@ import anyio.to_thread
 import msgspec
 import psycopg
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from ledger import logs
 from ledger.api import asyncapi, auth, bodies, intake, metrics, openapi, problems, views
 from ledger.api.feed import Feed
 from ledger.api.metrics import Metrics
-from ledger.api.parameters import digits, one_day, parameters
+from ledger.api.parameters import REPORT_FORMS, digits, one_day, parameters, report_form
 from ledger.api.strictjson import printable
 from ledger.api.tracing import Tracing
-from ledger.api.views import Answer, Health, Item, Reader, Ready, Time
+from ledger.api.views import Answer, AskedReport, Health, Item, Reader, Ready, Time
 from ledger.errors import Refusal
 from ledger.pages import page
 from ledger.reports import Report, Verdict
@@ -33,6 +34,8 @@ from ledger.store.server import UNFIT
 from ledger.writer import Writer
 from projections.moments import Moment, moment
 from projections.queries import ProjectionPosition
+from projections.reports import catalog
+from projections.reports.filters import Filters, period, thresholds
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -49,6 +52,8 @@ HEALTH_SECONDS = 2.0
 """How long the database may take to say how it is."""
 BEHIND_SECONDS = 10.0
 """How old an event may be that is not folded yet, before the read side counts as behind."""
+_SPOOLED = 1 << 20
+"""Bytes of a report beyond which it is kept on disk, and of one part in which it is sent."""
 _READERS = 8
 _LOOKERS = 2
 _CATCH_UP_PAUSE = 0.01
@@ -214,6 +219,27 @@ class Door:
         await self._caught_up(given)
         return _json(await self._read(lambda: self._reader.tables(day=day)))
 
+    async def get_report(self, request: Request) -> Response:
+        definition = catalog.definition(printable(request.path_params["name"][:64]))
+        days = ("day", "month", "from", "to") if definition.source.by_day else ()
+        given = parameters(request, "at_least", "format", *days, *definition.filters, *definition.options)
+        form = report_form(given, request.headers.get("accept", ""))
+        first, last = period(
+            day=one_day(given, "day"), month=given.get("month"), first=one_day(given, "from"), last=one_day(given, "to")
+        )
+        filters = Filters(**{name: given.get(name) for name in definition.filters}, first=first, last=last)
+        named = thresholds(given["threshold"].split(",")) if "threshold" in given else None
+        await self._caught_up(given)
+        # On disk where it is long: a month of bets takes the memory of a part of it.
+        spool = SpooledTemporaryFile(max_size=_SPOOLED)  # noqa: SIM115 - the answer closes it
+        try:
+            await self._read(lambda: self._reader.report(AskedReport(definition.name, form, filters, named), spool))
+        except BaseException:
+            spool.close()
+            raise
+        spool.seek(0)
+        return StreamingResponse(_parts(spool), media_type=REPORT_FORMS[form], headers={"Cache-Control": "no-store"})
+
     async def get_health(self, request: Request) -> Response:
         parameters(request)
         return _json(await self._health())
@@ -266,8 +292,8 @@ class Door:
         standing = None
         with contextlib.suppress(TimeoutError, psycopg.OperationalError, *UNFIT), anyio.fail_after(HEALTH_SECONDS):
             standing = await self._look(self._standing)
-        following = () if self._feed is None else self._feed.positions()
-        text = self._metrics.exposition(self.writer.waiting, standing, following)
+        following, webhooks = ((), {}) if self._feed is None else (self._feed.positions(), self._feed.webhooks())
+        text = self._metrics.exposition(self.writer.waiting, standing, following, webhooks)
         return Response(text, headers={"Cache-Control": "no-store", "Content-Type": metrics.MEDIA_TYPE})
 
     async def get_time(self, request: Request) -> Response:
@@ -345,6 +371,13 @@ def _behind(request: Request) -> bool:
 def _reached(projections: Sequence[ProjectionPosition]) -> int:
     """The position that every projection has read."""
     return min((int(projection.position) for projection in projections), default=0)
+
+
+async def _parts(spool: SpooledTemporaryFile[bytes]) -> AsyncIterator[bytes]:
+    """What was written, part by part; the file goes with its last one."""
+    with spool:
+        while part := await anyio.to_thread.run_sync(spool.read, _SPOOLED):
+            yield part
 
 
 def _answer(verdict: Verdict) -> Item:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
@@ -72,8 +72,17 @@ LIMITS = Limits()
 class Feed:
     """The feed of one door, with its streams."""
 
-    def __init__(self, source: Source, metrics: Metrics, limits: Limits = LIMITS) -> None:
+    def __init__(
+        self,
+        source: Source,
+        metrics: Metrics,
+        limits: Limits = LIMITS,
+        *,
+        webhooks: Callable[[], Mapping[str, int]] = dict,
+    ) -> None:
+        """`webhooks` says up to where each webhook has been sent the log."""
         self.source = source
+        self.webhooks = webhooks
         self.metrics = metrics
         self.limits = limits
         self.closing = False

@@ -6,7 +6,7 @@ number of series, whoever asks for what.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from prometheus_client import (
     CollectorRegistry,
@@ -18,6 +18,7 @@ from prometheus_client import (
     generate_latest,
 )
 
+from ledger.feed.courier import Result
 from ledger.reports import Verdict
 from projections.queries import ProjectionPosition
 
@@ -26,6 +27,7 @@ MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 disable_created_metrics()  # type: ignore[no-untyped-call]  # of when each series began: nobody asks for that
+_NOBODY: Mapping[str, int] = {}
 _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})
 
 
@@ -99,6 +101,19 @@ class Metrics:
             registry=registry,
         )
 
+        self._messages = Counter(
+            "roundledger_webhook_messages",
+            "Messages to webhooks: taken, failed (it is sent again) or dead (it is not).",
+            ("webhook", "result"),
+            registry=registry,
+        )
+        self._webhook_lag = Gauge(
+            "roundledger_webhook_lag_events",
+            "Positions between a webhook and the log's end, of those that this process sends to.",
+            ("webhook",),
+            registry=registry,
+        )
+
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request was answered; `route` is a path of the door as it is declared, or `other`."""
         self._requests.labels(method if method in _METHODS else "other", route, str(status)).inc()
@@ -138,6 +153,10 @@ class Metrics:
         """Events were given to a reader of the feed."""
         self._fed.inc(events)
 
+    def sent(self, webhook: str, result: Result) -> None:
+        """A message to a webhook came to this."""
+        self._messages.labels(webhook, result).inc()
+
     def feed_dropped(self) -> None:
         """A stream's reader took nothing for too long."""
         self._dropped.inc()
@@ -147,15 +166,19 @@ class Metrics:
         waiting: int,
         standing: tuple[Sequence[ProjectionPosition], int, float] | None,
         following: Sequence[int] = (),
+        webhooks: Mapping[str, int] = _NOBODY,
     ) -> bytes:
-        """All series as text; `standing` is what the reader says of the read side, None where the database did not answer, and
-        `following` the positions of the feed's streams."""
+        """All series as text; `standing` is what the reader says of the read side, None where the database did not answer,
+        `following` the positions of the feed's streams and `webhooks` those of the webhooks."""
         self._streams.set(len(following))
         self._waiting.set(waiting)
         self._database.set(standing is not None)
         if standing is not None:
             projections, end, age = standing
             self._lag_seconds.set(age)
+            self._webhook_lag.clear()
+            for id, position in webhooks.items():
+                self._webhook_lag.labels(id).set(max(0, end - position))
             self._feed_lag.set(max((end - position for position in following), default=0))
             for each in projections:
                 self._lag_events.labels(each.name).set(max(0, end - int(each.position)))

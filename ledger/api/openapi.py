@@ -6,16 +6,20 @@ import json
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from ledger.api import bodies, codes, feed, intake, metrics, plain, problems
+from ledger.api.parameters import REPORT_FORMS
 from ledger.api.views import Answer, Balances, Health, Liabilities, Problem, Ready, TerminalView, Time, Trial
 from ledger.errors import CODES
 from ledger.feed.source import PAGE
 from ledger.reports import TYPES
 from projections.queries import TableReport
+from projections.reports.catalog import DEFINITIONS
+from projections.reports.filters import PLACES
+from projections.reports.model import Kind
 from projections.views import RoundView
 
 _ANSWERS = (Answer, Balances, Health, Liabilities, Problem, Ready, RoundView, TableReport, TerminalView, Time, Trial)
@@ -82,6 +86,7 @@ def document() -> dict[str, Any]:
     schemas |= events()
     schemas["Event"] = {"oneOf": [_ref(name) for name in events()], "description": "A CloudEvent 1.0 in structured JSON."}
     schemas["Document"] = {"type": "object"}
+    schemas["ReportDocument"] = _REPORT
     schemas["Batch"] = {"type": "array", "items": _ref("Event"), "maxItems": intake.MAX_ITEMS}
     return {
         "openapi": "3.1.0",
@@ -220,6 +225,7 @@ def _paths() -> dict[str, Any]:
             "TableReport",
             [_query("day", "One gaming day; all without it.", {"format": "date"}), at_least],
         ),
+        "/v1/reports/{name}": _report(at_least),
         "/v1/tables": _get("getLiabilities", "What each table may still have to pay", "Liabilities", [at_least]),
         "/v1/tables/{id}/liability": _get(
             "getLiability",
@@ -305,6 +311,59 @@ def _get(
             **more,
         }
     }
+
+
+def _report(at_least: dict[str, Any]) -> dict[str, Any]:
+    """Any report of the catalogue, in one of three forms."""
+    named = {"name": "name", "in": "path", "required": True, "schema": {"enum": sorted(DEFINITIONS)}}
+    parameters = [
+        named,
+        _query("format", "The form; else the first media type of `Accept` that is one, else JSON.", {"enum": [*REPORT_FORMS]}),
+        _query("day", "One gaming day.", {"format": "date"}),
+        _query("month", "The gaming days of one month.", {"pattern": "^[0-9]{4}-[0-9]{2}$"}),
+        _query("from", "Gaming days from this one on.", {"format": "date"}),
+        _query("to", "Gaming days up to this one, itself included.", {"format": "date"}),
+        *(_query(place, f"One {place} only, where the report knows it.", {}) for place in PLACES),
+        _query("threshold", "Of `exposure`: from which amount a player's day is listed, as `MOP=500000,HKD=500000`.", {}),
+        at_least,
+    ]
+    found = _get("getReport", "A report", "ReportDocument", parameters)
+    found["get"]["description"] = "\n".join(
+        ["Not every report knows every filter; one that it does not know is refused.", ""]
+        + [f"- `{one.name}`: {one.purpose}" for _, one in sorted(DEFINITIONS.items())]
+    )
+    content = found["get"]["responses"]["200"]["content"]
+    content["application/x-ndjson"] = {"schema": {"type": "string", "description": "One object a line."}}
+    content["text/csv"] = {"schema": {"type": "string", "description": "A header line, then one record a row."}}
+    return found
+
+
+_REPORT = {
+    "type": "object",
+    "description": "A report: its heading, columns, rows, sums per currency, notes. Amounts are strings of minor units.",
+    "required": [
+        *("name", "title", "property", "period", "filters", "as_of_position", "generated_at", "software"),
+        *("columns", "rows", "subtotals", "totals", "notes"),
+    ],
+    "properties": {
+        **{key: {"type": "string"} for key in ("name", "title", "property", "period", "filters", "as_of_position", "software")},
+        "generated_at": {"type": "string", "format": "date-time"},
+        "columns": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["key", "title", "kind"],
+                "properties": {"key": {"type": "string"}, "title": {"type": "string"}, "kind": {"enum": [*get_args(Kind)]}},
+            },
+        },
+        "rows": {"type": "array", "items": {"type": "object", "description": "The columns' values by their keys."}},
+        **{
+            sums: {"type": "array", "items": {"type": "object", "required": ["currency", "rows"]}}
+            for sums in ("subtotals", "totals")
+        },
+        "notes": {"type": "array", "items": {"type": "string"}},
+    },
+}
 
 
 def _query(name: str, description: str, schema: dict[str, Any]) -> dict[str, Any]:

@@ -32,6 +32,28 @@ def parameters(request: Request, *known: str) -> dict[str, str]:
     return found
 
 
+REPORT_FORMS = {"json": "application/json", "ndjson": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
+"""Forms of a report over HTTP → media type."""
+
+
+def report_form(given: dict[str, str], accept: str) -> str:
+    """The form that `format` names, or else the media types that are accepted; JSON where neither does. Refuses LGR-0121."""
+    named = given.get("format")
+    if named is not None:
+        if named not in REPORT_FORMS:
+            raise Refusal(
+                "LGR-0121",
+                "there is no such form over HTTP",
+                field="format",
+                value=named,
+                help=f"forms: {', '.join(REPORT_FORMS)}",
+            )
+        return named
+    accepted = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
+    by_type = {media_type.partition(";")[0]: form for form, media_type in REPORT_FORMS.items()}
+    return next((by_type[each] for each in accepted if each in by_type), "json")
+
+
 def digits(given: dict[str, str], name: str, default: int) -> int:
     """A whole number, `default` where it is not given. Refuses LGR-0108."""
     text = given.get(name)

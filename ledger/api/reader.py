@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date, datetime
 from threading import Lock
-from typing import Any, Self
+from typing import IO, Any, Self
 from uuid import UUID
 
 import psycopg
 from psycopg_pool import ConnectionPool
 
-from ledger import houses
+from ledger import assumed, houses, worth
 from ledger.api.access import Register
 from ledger.api.liabilities import liabilities
-from ledger.api.views import Balances, Liabilities, TerminalView, Trial, sequence
+from ledger.api.views import AskedReport, Balances, Liabilities, TerminalView, Trial, sequence
 from ledger.application.liability import Terms
 from ledger.errors import Refusal
 from ledger.sequences import Numbers
@@ -25,6 +26,7 @@ from ledger.store.sequences import standings
 from projections import moments, queries
 from projections.moments import Moment
 from projections.queries import Balance, ProjectionPosition, TableReport
+from projections.reports import catalog, writers
 from projections.tables import LEDGER
 from projections.views import RoundView
 
@@ -131,6 +133,18 @@ class SqlReader:
     def tables(self, *, day: date | None) -> TableReport:
         with self._snapshot() as conn:
             return queries.table_report(conn, day)
+
+    def report(self, asked: AskedReport, out: IO[bytes]) -> None:
+        with self._snapshot() as conn:
+            filters = asked.filters
+            definition = catalog.definition(asked.name)
+            catalog.verify(definition, filters)
+            day = filters.first if filters.first == filters.last else None
+            notes = assumed.notes(conn, day=day) if definition.figures else []
+            wanted = catalog.Asked(filters, worth.of_log(conn), notes=notes)
+            if asked.thresholds is not None:
+                wanted = replace(wanted, thresholds=asked.thresholds)
+            writers.write(catalog.make(conn, asked.name, wanted), asked.form, out)
 
     @contextmanager
     def _snapshot(self) -> Iterator[psycopg.Connection[Any]]:

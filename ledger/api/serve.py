@@ -23,6 +23,7 @@ from ledger.api.server import HOST, PORT, Server, Tls, is_loopback
 from ledger.api.tracing import exporting
 from ledger.application import Rounds
 from ledger.errors import Refusal
+from ledger.feed.courier import OPTIONS, Courier, Options
 from ledger.feed.source import Source
 from ledger.reports import Report, Verdict
 from ledger.store.migrate import require_current
@@ -68,15 +69,17 @@ def opened(
     tls: Tls | None = None,
     rate: float = RATE,
     feed_limits: Limits = LIMITS,
+    courier: Options = OPTIONS,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Iterator[Server]:
     """The service on the database at `dsn`, listening but not yet served: `run` it, in any thread, and `stop` it.
 
     With `require_auth`, and always on a host beyond this machine, requests have to be signed or to bear a token. `rate` is how
-    often one terminal or person may ask, in requests a second; `feed_limits` what the feed's streams are held to. `now` is the
-    service's clock, by which it says when it received something. Refuses a schema that is not this program's (LGR-0502, never
-    changed here), a database that cannot be reached (LGR-0501), a host beyond this machine while no terminal has a live key
-    (LGR-0712) and what `Server` refuses.
+    often one terminal or person may ask, in requests a second; `feed_limits` what the feed's streams are held to; `courier` how
+    patiently webhooks are sent to. `now` is the service's clock, by which it says when it received something.
+
+    Refuses a schema that is not this program's (LGR-0502, never changed here), a database that cannot be reached (LGR-0501), a
+    host beyond this machine while no terminal has a live key (LGR-0712) and what `Server` refuses.
     """
     require_current(dsn)
     beyond = not is_loopback(host, port)
@@ -87,8 +90,8 @@ def opened(
                 raise _without_keys(host)
             metrics, tracing = Metrics(), exporting()
             # The projections end last. What they did not get to read, the next start reads.
-            with RunnerProcess(dsn) as runner, Source(dsn) as source:
-                feed = Feed(source, metrics, feed_limits)
+            with RunnerProcess(dsn) as runner, Source(dsn) as source, Courier(dsn, source, metrics, courier) as sending:
+                feed = Feed(source, metrics, feed_limits, webhooks=sending.positions)
                 app = create_app(
                     rounds,
                     reader,

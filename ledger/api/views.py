@@ -6,8 +6,10 @@ numbers above 2^53 without a word.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Annotated, Literal, Protocol
+from decimal import Decimal
+from typing import IO, Annotated, Literal, NamedTuple, Protocol
 from uuid import UUID
 
 import msgspec
@@ -16,6 +18,7 @@ from ledger.application.liability import Liability
 from ledger.reports import Received
 from projections.moments import Moment, TrialLine
 from projections.queries import Balance, ProjectionPosition, TableReport
+from projections.reports.filters import Filters
 from projections.views import RoundView
 
 Position = Annotated[
@@ -163,6 +166,17 @@ class Time(View, frozen=True, kw_only=True):
     time: datetime
 
 
+class AskedReport(NamedTuple):
+    """A report that was asked for."""
+
+    name: str
+    form: str
+    """`json`, `ndjson` or `csv`."""
+    filters: Filters
+    thresholds: Mapping[str, Decimal] | None
+    """Where any are named."""
+
+
 class Reader(Protocol):
     """The read side, as the door needs it. Calls block; each sees one state."""
 
@@ -195,3 +209,6 @@ class Reader(Protocol):
 
     def tables(self, *, day: date | None) -> TableReport:
         """The table report of one gaming day, or of all."""
+
+    def report(self, asked: AskedReport, out: IO[bytes]) -> None:
+        """Writes a report. Raises Refusal LGR-0121 for what it cannot be asked."""

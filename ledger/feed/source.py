@@ -6,8 +6,8 @@ to look at it again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Self, TypeVar
 
 import msgspec
 import psycopg
@@ -20,6 +20,8 @@ from ledger.feed.places import Places
 from ledger.feed.wanted import ALL, Wanted
 from ledger.store import log, waits
 from ledger.store.log import Cursor, Key
+
+T = TypeVar("T")
 
 Mark = Cursor | int
 """After what somebody reads on: the event read last; or a mere position, of which it cannot be told whether it was restored."""
@@ -41,9 +43,21 @@ class Item(NamedTuple):
     cursor: Cursor
     event: Envelope
 
-    def json(self) -> bytes:
-        """The event in structured mode, on one line."""
-        return msgspec.json.encode(self.event)
+    @property
+    def message(self) -> str:
+        """An id for a message that holds it: position and digest, so that no other event of any restored log has it."""
+        return f"evt_{self.cursor.position}_{self.cursor.digest}"
+
+    def json(self, most: int | None = None) -> bytes:
+        """The event in structured mode, on one line.
+
+        One of more than `most` bytes comes without its data, and says where that is (the extension `dataref` of CloudEvents).
+        """
+        whole = msgspec.json.encode(self.event)
+        if most is None or len(whole) <= most:
+            return whole
+        thin = {name: value for name, value in msgspec.to_builtins(self.event).items() if name not in ("data", "datacontenttype")}
+        return msgspec.json.encode(thin | {"dataref": f"/v1/feed?after={self.cursor.position - 1}&limit=1"})
 
 
 class Page(NamedTuple):
@@ -104,7 +118,7 @@ class Source:
     def verify(self, after: Mark) -> None:
         """Raises Refusal LGR-0522 where the log does not hold what was read so far."""
         with self._pool.connection() as conn:
-            _verify(conn, after)
+            verify(conn, after)
 
     def page(self, after: Mark, wanted: Wanted = ALL, limit: int = PAGE, *, patience: float = 0.0) -> Page:
         """The events behind `after`, with all that were committed before the call unless a transaction that is older than one of
@@ -115,8 +129,14 @@ class Source:
         """
         upto = self.horizon.head(patience)
         with self._pool.connection() as conn:
-            _verify(conn, after)
+            verify(conn, after)
             return read(conn, self._places, after, upto, wanted, limit)
+
+    def write(self, change: Callable[[psycopg.Connection[Any]], T]) -> T:
+        """Has `change` write down how far somebody has come. It may be lost with the server: then it is read once more."""
+        with self._pool.connection() as conn:
+            conn.execute("SET synchronous_commit = off")
+            return change(conn)
 
 
 def read(conn: psycopg.Connection[Any], places: Places, after: Mark, upto: int, wanted: Wanted, limit: int) -> Page:
@@ -143,7 +163,14 @@ def _bounded(chosen: Sequence[Key], keys: Sequence[Key], limit: int) -> tuple[Se
     return chosen, keys[-1]
 
 
-def _verify(conn: psycopg.Connection[Any], after: Mark) -> None:
+def end(conn: psycopg.Connection[Any]) -> Mark:
+    """The cursor of whoever has read all that was committed before the call. Raises Refusal LGR-0505 as `log.head` does."""
+    row = conn.execute("SELECT max(notification_id) FROM ledger.events WHERE notification_id <= %s", (log.head(conn),)).fetchone()
+    return 0 if row is None or row[0] is None else log.marked(conn, [], row[0])[1]
+
+
+def verify(conn: psycopg.Connection[Any], after: Mark) -> None:
+    """Raises Refusal LGR-0522 where the log does not hold what was read so far."""
     if isinstance(after, Cursor):
         log.resume(conn, after)
     elif after > (end := log.drawn(conn)):
@@ -158,4 +185,3 @@ def _verify(conn: psycopg.Connection[Any], after: Mark) -> None:
 
 def _configure(conn: psycopg.Connection[Any]) -> None:
     conn.execute(f"SET statement_timeout = '{_STATEMENT_SECONDS}s'")
-    conn.execute("SET default_transaction_read_only = on")

@@ -299,9 +299,9 @@ class LedgerRecorder(PostgresApplicationRecorder):
             [
                 session.texts(leases),
                 session.int8s(leases.values()),
-                session.uuids([cast(UUID, e.originator_id) for e in stored_events]),
+                session.repeated_uuids([cast(UUID, e.originator_id) for e in stored_events]),
                 session.int8s([e.originator_version for e in stored_events]),
-                session.texts([e.topic for e in stored_events]),
+                session.words([e.topic for e in stored_events]),
                 session.byteas([e.state for e in stored_events]),
                 session.uuids([claim and claim.event_id for claim in held]),
                 session.int4s([claim and claim.caused for claim in held]),

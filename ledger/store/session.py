@@ -13,6 +13,7 @@ from __future__ import annotations
 import select
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from threading import Lock
 from typing import Any
 from uuid import UUID
@@ -142,8 +143,30 @@ def uuids(values: Iterable[UUID | None]) -> bytes:
     return _array("uuid", [_NULL if value is None else _OF_16 + value.bytes for value in values])
 
 
+def repeated_uuids(values: Iterable[UUID]) -> bytes:
+    """As `uuids`, of values that mostly are the one before: a group's events are of few rounds."""
+    elements: list[bytes] = []
+    last, element = None, b""
+    for value in values:
+        if value is not last:
+            last, element = value, _OF_16 + value.bytes
+        elements.append(element)
+    return _array("uuid", elements)
+
+
 def texts(values: Iterable[str]) -> bytes:
     return byteas([value.encode() for value in values], "text")
+
+
+def words(values: Iterable[str]) -> bytes:
+    """As `texts`, of values that come again and again, as topics do."""
+    return _array("text", list(map(_word, values)))
+
+
+@lru_cache(maxsize=256)
+def _word(value: str) -> bytes:
+    encoded = value.encode()
+    return int4(len(encoded)) + encoded
 
 
 def byteas(values: Iterable[bytes | None], type: str = "bytea") -> bytes:

@@ -222,6 +222,7 @@ async def _made(dsn: str) -> dict[str, Any]:
                 "getLiability": {"with bets on it": held},
                 "getTrialBalance": {"now": await get("/v1/balances/trial")},
                 "getTableReports": {"all days": await get("/v1/reports/tables")},
+                "getReport": {"gross gaming revenue": _report(await get("/v1/reports/ggr?month=2026-11"))},
                 "getTerminal": {"a terminal that has numbered its events": await get("/v1/terminals/T-R01")},
                 "getHealth": {"all is well": _still(await get("/healthz"))},
                 "getReadiness": {"ready": await get("/readyz")},
@@ -251,6 +252,11 @@ async def _made(dsn: str) -> dict[str, Any]:
                 },
                 "log": _logged(source),
             }
+
+
+def _report(report: Any) -> Any:
+    """With the moment of its making fixed."""
+    return {**report, "generated_at": "2026-11-29T12:00:00Z"}
 
 
 def _still(health: Any) -> Any:

@@ -24,6 +24,7 @@ from ledger.pages import page
 from ledger.reports import TYPES, Data
 from ledger.store import migrate
 from ledger.store.embedded import EmbeddedPostgres
+from projections.movements import ACCOUNTS, SLIPS
 from tests.docs import door_examples
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -233,6 +234,20 @@ def _type(schema: dict[str, Any], with_currency: bool) -> str:
     return f"text such as {shown}, up to {schema['maxLength']} characters"
 
 
+def accounts_page() -> str:
+    """The chart of accounts, and what slips move."""
+    accounts = ["| account | has |\n|---|---|", *(f"| `{name}` | {words} |" for name, words in ACCOUNTS.items())]
+    slips = [
+        "| slip | from | to |\n|---|---|---|",
+        *(f"| {kind} | `{_named(debit)}` | `{_named(credit)}` |" for kind, (debit, credit) in SLIPS.items()),
+    ]
+    return _page(["# Accounts\n", _HEAD, CHART, "\n".join(accounts) + "\n", OF_SLIPS, "\n".join(slips) + "\n", COUNT_WIN])
+
+
+def _named(account: str) -> str:
+    return account.replace("{", "<").replace("}", ">")
+
+
 def rights_page() -> str:
     """Who may report and who may read what."""
     parts = ["# Who may do what\n", _HEAD, RIGHTS, "## What is reported\n"]
@@ -273,14 +288,44 @@ def tables_page(dsn: str) -> str:
     with psycopg.connect(dsn) as conn:
         for schema, title in (("ledger", "Schema ledger: what is written"), ("projection", "Schema projection: what is read")):
             row = conn.execute("SELECT obj_description(%s::regnamespace, 'pg_namespace')", (schema,)).fetchone()
-            parts += [f"## {title}\n", f"{row[0] if row else ''}\n"]
-            for name, kind, comment in conn.execute(_TABLES, (schema,)).fetchall():
-                parts += [f"### {schema}.{name}\n", f"{'View. ' if kind == 'v' else ''}{comment}\n"]
-                lines = ["| column | type | meaning |", "|---|---|---|"]
-                for column, type_, null, said in conn.execute(_COLUMNS, (f"{schema}.{name}",)).fetchall():
-                    lines.append(f"| `{column}` | {type_}{', or null' if null and kind != 'v' else ''} | {said} |")
-                parts += ["\n".join(lines), ""]
+            parts += [f"## {title}\n", f"{row[0] if row else ''}\n", *_relations(conn, schema, "###")]
     return _page(parts)
+
+
+CHART = """\
+Every amount that moves is one row of `movements`: it leaves one account, its debit, and reaches another, its credit. So what an
+event moves sums to zero by construction, and so do all balances of a currency. A balance is credits less debits, in minor units.
+What a round moves is told [where the money goes](../explanation/money-flow.md).
+"""
+
+OF_SLIPS = """\
+## What a slip moves
+
+Once another person has signed it; its cancellation, once that is signed, moves the same the other way.
+"""
+
+COUNT_WIN = """\
+An opener takes the chips out of the tray into play, a closer locks them away again. So of a table that has closed, whose drop is
+counted, the float has openers + fills − credits − drop − closers left: the count win, with its sign turned. The win of the rounds
+has its own accounts, made of bets and of nothing that was counted; `projection.table_days` lays the two beside each other.
+"""
+
+
+def report_views_page(dsn: str) -> str:
+    """What a migrated database says of the views for reports and BI."""
+    with psycopg.connect(dsn) as conn:
+        return _page(["# Views for reports and BI\n", _HEAD, REPORT_VIEWS, *_relations(conn, "report", "##")])
+
+
+def _relations(conn: psycopg.Connection[Any], schema: str, heading: str) -> Iterator[str]:
+    """Each table and view of a schema, with its columns."""
+    for name, kind, comment in conn.execute(_TABLES, (schema,)).fetchall():
+        is_view = kind == "v" and schema != "report"
+        yield from (f"{heading} {schema}.{name}\n", f"{'View. ' if is_view else ''}{comment}\n")
+        lines = ["| column | type | meaning |", "|---|---|---|"]
+        for column, type_, null, said in conn.execute(_COLUMNS, (f"{schema}.{name}",)).fetchall():
+            lines.append(f"| `{column}` | {type_}{', or null' if null and kind != 'v' else ''} | {said} |")
+        yield from ("\n".join(lines), "")
 
 
 EVENTS = """\
@@ -387,6 +432,32 @@ stopped
 ```
 """
 
+REPORT_VIEWS = """\
+The schema `report` is the contract for whoever reads with SQL: finance, the regulator, BI tools. A view keeps its columns, with
+their names, types and meaning, from one release to the next; new columns join at the end. Amounts are exact decimals of the row's
+currency (`100.00` of MOP; no minor units here), and are never to be added across currencies. Times are instants; gaming days are
+the house's book days. What a figure is and is not is told in the comment on its column, which is what stands below.
+
+`ledger_report` is a role that may read these views and nothing else of the database. It cannot log in itself: grant it to whoever
+shall read.
+
+```sql
+CREATE ROLE bi LOGIN PASSWORD '...';
+GRANT ledger_report TO bi;
+```
+
+`roundledger db init` makes the role where its own role may make roles. Where it may not, the operator makes it once:
+
+```sql
+CREATE ROLE ledger_report NOLOGIN;
+GRANT USAGE ON SCHEMA report TO ledger_report;
+GRANT SELECT ON ALL TABLES IN SCHEMA report TO ledger_report;
+```
+
+`report.state` says how far the figures go. The service folds the log all the time; without one,
+`roundledger report` does it first.
+"""
+
 _TABLES = """
 SELECT relname, relkind, obj_description(oid, 'pg_class') FROM pg_class
 WHERE relnamespace = %s::regnamespace AND relkind IN ('r', 'v') ORDER BY relname
@@ -409,12 +480,14 @@ def _page(parts: list[str]) -> str:
 def main() -> int:
     (PAGES / "events.md").write_text(events_page(), "utf-8")
     (PAGES / "rights.md").write_text(rights_page(), "utf-8")
+    (PAGES / "accounts.md").write_text(accounts_page(), "utf-8")
     (PAGES / "refusals.md").write_text(refusals_page(), "utf-8")
     with tempfile.TemporaryDirectory() as directory:
         Path(directory).chmod(0o711)  # as root the server is another user
         with EmbeddedPostgres(Path(directory)) as server:
             migrate.init(server.conninfo())
             (PAGES / "tables.md").write_text(tables_page(server.conninfo()), "utf-8")
+            (PAGES / "report-views.md").write_text(report_views_page(server.conninfo()), "utf-8")
             EXAMPLES.write_text(examples(server.conninfo()), "utf-8")
     (PAGES / "posted.md").write_text(posted_page(), "utf-8")  # which shows the examples
     return 0

@@ -13,7 +13,10 @@ from ledger import reports, rights
 from ledger.api import codes
 from ledger.errors import CODES
 from ledger.pages import PAGES
+from projections.fold import keep_books
+from projections.movements import ACCOUNTS
 from tests.docs import references
+from tests.unit.projections.lives import EVERYTHING, life
 
 AGAIN = f"make it anew: {references.MADE_BY}"
 
@@ -47,6 +50,16 @@ def test_the_page_of_refusals_is_what_the_code_says() -> None:
     assert page("refusals.md") == references.refusals_page(), AGAIN
 
 
+def test_the_page_of_accounts_is_what_the_code_says() -> None:
+    assert page("accounts.md") == references.accounts_page(), AGAIN
+
+
+def test_every_account_that_money_reaches_is_in_the_chart() -> None:
+    kinds = {name.split("/")[0] for name in ACCOUNTS}
+    moved = keep_books(life(EVERYTHING)).movements
+    assert {account.split("/")[0] for each in moved for account in (each.debit, each.credit)} == kinds
+
+
 def test_the_page_of_rights_is_what_the_code_says() -> None:
     assert page("rights.md") == references.rights_page(), AGAIN
 
@@ -60,12 +73,16 @@ def test_the_page_of_tables_is_what_a_migrated_database_says(dsn: str) -> None:
     assert page("tables.md") == references.tables_page(dsn), AGAIN
 
 
+def test_the_page_of_report_views_is_what_a_migrated_database_says(dsn: str) -> None:
+    assert page("report-views.md") == references.report_views_page(dsn), AGAIN
+
+
 def test_every_table_and_column_is_commented(dsn: str) -> None:
     with psycopg.connect(dsn) as conn:
         silent = conn.execute(
             "SELECT c.oid::regclass::text, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid "
-            "WHERE c.relnamespace IN ('ledger'::regnamespace, 'projection'::regnamespace) AND c.relkind IN ('r', 'v') "
-            "AND a.attnum > 0 AND NOT a.attisdropped "
+            "WHERE c.relnamespace IN ('ledger'::regnamespace, 'projection'::regnamespace, 'report'::regnamespace) "
+            "AND c.relkind IN ('r', 'v') AND a.attnum > 0 AND NOT a.attisdropped "
             "AND (col_description(c.oid, a.attnum) IS NULL OR obj_description(c.oid, 'pg_class') IS NULL)"
         ).fetchall()
     assert silent == []

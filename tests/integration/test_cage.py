@@ -65,15 +65,17 @@ class Slips:
         return self.terminal.report(body, by=by, round=table_stream(self.terminal.table), **changes)
 
     def count(self, kind: Literal["opener", "closer"], *chips: tuple[int, int], by: str | None = "S-7", **more: Any) -> Report:
-        return self.report(CountChips(kind=kind, **_chips(chips), **self.said | more), by)
+        return self.report(CountChips(kind=kind, **_chips(chips), **self.said | _of_the_body(more)), by, **_of_the_report(more))
 
     def fill(self, *chips: tuple[int, int], number: int | None = None, by: str | None = "C-1", **more: Any) -> Report:
         self.number += 1
-        return self.report(RecordFill(number=number or self.number, **_chips(chips), **self.said | more), by)
+        body = RecordFill(number=number or self.number, **_chips(chips), **self.said | _of_the_body(more))
+        return self.report(body, by, **_of_the_report(more))
 
     def credit(self, *chips: tuple[int, int], number: int | None = None, by: str | None = "C-1", **more: Any) -> Report:
         self.number += 1
-        return self.report(RecordCredit(number=number or self.number, **_chips(chips), **self.said | more), by)
+        body = RecordCredit(number=number or self.number, **_chips(chips), **self.said | _of_the_body(more))
+        return self.report(body, by, **_of_the_report(more))
 
     def drop(self, cash: int, vouchers: int = 0, by: str | None = "C-1", **more: Any) -> Report:
         body = CountDrop(box="B-1", cash=str(cash), vouchers=str(vouchers), total=str(cash + vouchers), **self.said | more)
@@ -87,6 +89,14 @@ class Slips:
         return self.report(
             CancelSlip(table=self.terminal.table, slip=slip.event_id, kind=kind_of(slip), reason="wrong_total"), by
         )
+
+
+def _of_the_body(more: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in more.items() if name != "received_at"}
+
+
+def _of_the_report(more: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in more.items() if name == "received_at"}
 
 
 def _chips(chips: tuple[tuple[int, int], ...]) -> dict[str, Any]:

@@ -35,6 +35,14 @@ TYPES: dict[str, dict[str, Any]] = {
     "CorrectionDeclined": {"correction": str(uuid4())},
     "StaffSignedOn": {"table": "R01", "person": "D-11", "role": "dealer"},
     "StaffSignedOff": {"table": "R01", "person": "D-11", "role": "dealer"},
+    "ChipsCounted": {"table": "R01", "kind": "opener", "chips": [], "total": "0", "currency": "MOP"},
+    "FillRecorded": {"table": "R01", "number": 1, "chips": [], "total": "0", "currency": "MOP"},
+    "CreditRecorded": {"table": "R01", "number": 1, "chips": [], "total": "0", "currency": "MOP"},
+    "DropCounted": {"table": "R01", "box": "B-1", "cash": "0", "total": "0", "currency": "MOP"},
+    "SlipConfirmed": {"table": "R01", "slip": str(uuid4()), "kind": "fill"},
+    "SlipCancelled": {"table": "R01", "slip": str(uuid4()), "kind": "fill", "reason": "wrong_total"},
+    "ColourChipsIssued": {"table": "R01", "player": "P-1", "colour": "red", "value": "500", "currency": "MOP"},
+    "GamingDayClosed": {"property": "DEMO", "gaming_day": "2020-01-01", "as_of": "0", "figures": "0" * 64},
 }
 """Each type with data that can be read; whether the round takes it is another question than whether the sender may say it."""
 
@@ -75,7 +83,7 @@ class Asker:
 
     def event(self, kind: str, round: UUID, data: dict[str, Any] | None = None, **attributes: Any) -> dict[str, Any]:
         said = TYPES[kind] if data is None else data
-        subject = said["table"] if kind.startswith("StaffSigned") else round
+        subject = said.get("property") or (said["table"] if "table" in said and kind != "RoundOpened" else round)
         return {
             "specversion": "1.0",
             "id": str(uuid4()),

@@ -25,10 +25,10 @@ from tests.support import house
 NO_PERSON, NOT_ALLOWED = "LGR-0801", "LGR-0804"
 
 # Columns: the table's terminal; another table's; a dealer, supervisor, auditor, admin with a token of their own; the table's
-# terminal with a dealer's token, with a supervisor's; another table's terminal with a supervisor's.
-WHO = ("own", "other", "dealer", "supervisor", "auditor", "admin", "own+dealer", "own+supervisor", "other+supervisor")
-_TABLE = "yes no no no no no yes yes no"
-_SUPERVISOR = "who no no yes no no no yes no"
+# terminal with a dealer's token, with a supervisor's; another table's terminal with a supervisor's; somebody of the cage.
+WHO = ("own", "other", "dealer", "supervisor", "auditor", "admin", "own+dealer", "own+supervisor", "other+supervisor", "cage")
+_TABLE = "yes no no no no no yes yes no no"
+_SUPERVISOR = "who no no yes no no no yes no no"
 MAY = {
     "RoundOpened": _TABLE,
     "BetPlaced": _TABLE,
@@ -40,33 +40,41 @@ MAY = {
     "OutcomeRecorded": _TABLE,
     "ThrowRecorded": _TABLE,
     "RoundVoided": _TABLE,
-    "StaffSignedOn": "yes no yes yes no no yes yes no",
-    "StaffSignedOff": "yes no yes yes no no yes yes no",
+    "StaffSignedOn": "yes no yes yes no no yes yes no no",
+    "StaffSignedOff": "yes no yes yes no no yes yes no no",
     "BetVoided": _SUPERVISOR,
     "LateBetRecorded": _SUPERVISOR,
     "ChipsRestored": _SUPERVISOR,
     "RoundHeld": _SUPERVISOR,
     "RoundReleased": _SUPERVISOR,
-    "CorrectionProposed": "who no yes yes no yes yes yes no",
-    "CorrectionApproved": "who no no yes no yes no yes no",
-    "CorrectionDeclined": "who no no yes no yes no yes no",
+    "CorrectionProposed": "who no yes yes no yes yes yes no no",
+    "CorrectionApproved": "who no no yes no yes no yes no no",
+    "CorrectionDeclined": "who no no yes no yes no yes no no",
+    "ChipsCounted": "who no no yes no no no yes no yes",
+    "FillRecorded": "who no no yes no no no yes no yes",
+    "CreditRecorded": "who no no yes no no no yes no yes",
+    "DropCounted": "who no no no no yes no no no yes",
+    "SlipConfirmed": "who no yes yes no yes yes yes no yes",
+    "SlipCancelled": "who no no yes no yes no yes no yes",
+    "ColourChipsIssued": "yes no yes yes no no yes yes no no",
+    "GamingDayClosed": "no no no no no yes no no no yes",
 }
 SAID = {"yes": "let in", "no": NOT_ALLOWED, "who": NO_PERSON}
-_OFFICE = "no no no yes yes yes no yes yes"
+_OFFICE = "no no no yes yes yes no yes yes no"
 READS = {
-    "/v1/rounds/{round}": "yes no yes yes yes yes yes yes yes",
-    "/v1/terminals/T-R01": "yes no no yes yes yes yes yes yes",
+    "/v1/rounds/{round}": "yes no yes yes yes yes yes yes yes yes",
+    "/v1/terminals/T-R01": "yes no no yes yes yes yes yes yes no",
     "/v1/balances": _OFFICE,
     "/v1/balances/trial": _OFFICE,
     "/v1/tables": _OFFICE,
     "/v1/tables/R01/liability": _OFFICE,
     "/v1/reports/tables": _OFFICE,
-    "/v1/time": "yes yes yes yes yes yes yes yes yes",
-    "/time": "yes yes yes yes yes yes yes yes yes",
-    "/openapi.json": "yes yes yes yes yes yes yes yes yes",
-    "/asyncapi.json": "yes yes yes yes yes yes yes yes yes",
-    "/metrics": "no no no no yes yes no no no",
-    "/not/there": "no no no no yes yes no no no",
+    "/v1/time": "yes yes yes yes yes yes yes yes yes yes",
+    "/time": "yes yes yes yes yes yes yes yes yes yes",
+    "/openapi.json": "yes yes yes yes yes yes yes yes yes yes",
+    "/asyncapi.json": "yes yes yes yes yes yes yes yes yes yes",
+    "/metrics": "no no no no yes yes no no no no",
+    "/not/there": "no no no no yes yes no no no no",
 }
 
 
@@ -76,7 +84,7 @@ class Floor:
     def __init__(self, url: str, dsn: str) -> None:
         self.url, self.dsn = url, dsn
         keys = {"own": key_of(dsn, "T-R01"), "other": key_of(dsn, "T-R02", "hmac-sha256")}
-        people = {"dealer": "D-11", "supervisor": "S-7", "auditor": "A-1", "admin": "M-1"}
+        people = {"dealer": "D-11", "supervisor": "S-7", "auditor": "A-1", "admin": "M-1", "cage": "C-1"}
         tokens = {role: token_of(dsn, person) for role, person in people.items()}
         sources = {"own": "/terminals/T-R01", "other": "/terminals/T-R02"} | {
             role: f"/people/{person}" for role, person in people.items()

@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import IO, Any
 from uuid import UUID
 
 import httpx
@@ -23,13 +23,16 @@ from starlette.routing import Route
 from ledger.api import codes, problems, views
 from ledger.api.app import create_app
 from ledger.api.bodies import BATCH, MAX_BODY, ONE
-from ledger.api.views import Balances, Liabilities, TerminalView, Trial
+from ledger.api.views import AskedReport, Balances, Liabilities, TerminalView, Trial
 from ledger.application.liability import between_rounds
 from ledger.errors import CODES, Refusal
 from ledger.events import BetPlaced, Recorded, RoundOpened
 from ledger.reports import TYPES, Malformed, Report, Verdict
 from projections.moments import Moment, TrialLine
 from projections.queries import Balance, ProjectionPosition, TableFigures, TableLine, TableReport
+from projections.reports import writers
+from projections.reports.model import Column, amount
+from projections.reports.model import Report as Made
 from projections.views import RoundView, view
 from tests import contract
 from tests.unit.api.events import EVENT, ROUND, bet, event, raw_bet
@@ -139,6 +142,13 @@ class Reader:
         figures = dict.fromkeys(TableFigures.__struct_fields__, "0") | {"rounds": 1, "bets": 1, "win_percent": None}
         line = TableLine(**figures | {"win": str(HUGE)}, table="R01", game="roulette", regulation="30/2003", applied=None)  # type: ignore[arg-type]
         return TableReport(position="12", day=day, lines=[line], totals=[], notes=[])
+
+    def report(self, asked: AskedReport, out: IO[bytes]) -> None:
+        self.asked.append(asked)
+        facts = dict.fromkeys(("property", "period", "filters", "as_of_position", "software"), "so") | {"generated_at": NOW}
+        columns = (Column("currency", "currency"), Column("win", "win", "amount", sums=True))
+        rows = [("MOP", amount(HUGE, "MOP"))]
+        writers.write(Made(asked.name, "A report", facts, columns, rows), asked.form, out)
 
 
 class Door:
@@ -482,3 +492,39 @@ def test_examples_are_whole_and_fit_their_schemas(door: Door) -> None:
         schema = document["components"]["schemas"][f"{model.__name__}Event"]
         assert schema["examples"][0]["type"] == topic
         check(schema["examples"][0], schema)
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "media_type"),
+    [
+        ("/v1/reports/ggr", None, "application/json"),
+        ("/v1/reports/ggr", "text/csv", "text/csv; charset=utf-8"),
+        ("/v1/reports/ggr", "text/html, application/x-ndjson;q=0.9", "application/x-ndjson"),
+        ("/v1/reports/ggr?format=csv", "application/json", "text/csv; charset=utf-8"),
+        ("/v1/reports/master-game?month=2026-11&table=R01", None, "application/json"),
+        ("/v1/reports/exposure?threshold=MOP=500000,HKD=1", None, "application/json"),
+    ],
+)
+def test_a_report_comes_in_the_form_that_is_asked_for(door: Door, path: str, accept: str | None, media_type: str) -> None:
+    answer = door.request("GET", path, headers={"Accept": accept} if accept else None)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, media_type)
+    assert str(HUGE)[:-2] in answer.text
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("/v1/reports/nothing", "LGR-0120"),
+        ("/v1/reports/ggr?format=xlsx", "LGR-0121"),
+        ("/v1/reports/ggr?month=2026-13", "LGR-0121"),
+        ("/v1/reports/ggr?day=2026-11-29&month=2026-11", "LGR-0121"),
+        ("/v1/reports/ggr?day=yesterday", "LGR-0108"),
+        ("/v1/reports/ggr?chance=red", "LGR-0108"),
+        ("/v1/reports/trial-balance?day=2026-11-29", "LGR-0108"),
+        ("/v1/reports/exposure?threshold=500000", "LGR-0121"),
+        ("/v1/reports/exposure?threshold=XXX=1", "LGR-0105"),
+        ("/v1/reports/exposure?threshold=MOP=1.001", "LGR-0104"),
+    ],
+)
+def test_a_report_that_cannot_be_asked_so_is_refused(door: Door, path: str, code: str) -> None:
+    assert_problem(door.get(path), code)

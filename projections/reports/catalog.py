@@ -1,0 +1,770 @@
+"""The reports that there are: what each one shows, of what it is made, and what a reader has to know of its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Protocol
+
+from ledger import __version__
+from ledger.errors import Refusal
+from projections.reports import fairness, master, queries
+from projections.reports.columns import (
+    CHANCE,
+    CURRENCY,
+    DAY,
+    GAME,
+    PIT,
+    PLACE,
+    PROPERTY,
+    ROUND,
+    SHIFT,
+    TABLE,
+    count,
+    expected,
+    money,
+    numbers,
+    text,
+)
+from projections.reports.fairness import Fairness
+from projections.reports.filters import PLACES, Filters, described
+from projections.reports.master import Master
+from projections.reports.model import Column, Report, Row, ratio
+from projections.reports.queries import Connection, Source
+from projections.reports.theory import Theory
+
+IN_PLACE = ("property", "pit", "table", "game", "shift")
+"""Filters of what happened at a table."""
+OF_MONEY = (*IN_PLACE, "currency")
+OF_CHANCES = PLACES
+
+NO_HANDLE = "a percentage is left blank where there is nothing to divide by"
+WIN = (
+    "win = stakes lost − net prizes (commission and breakage are in it once); "
+    "handle = stakes lost and won, pushed stakes not counted"
+)
+EXACTLY = (
+    "the totals of theoretical win are of its exact value, rounded once, and so may differ from the sum of the rounded lines"
+)
+BY_OPENING = (
+    "a round counts under the gaming day in which it opened, with what was corrected while that day was open; what is corrected "
+    "once it is closed is posted to an open day, under earlier"
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A report that was asked for: about what, at what time, with what is known beside the database."""
+
+    filters: Filters
+    theory: Theory
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    notes: Sequence[str] = ()
+    """Of the caller: what figures rest on that no regulation says."""
+    thresholds: Mapping[str, Decimal] = field(default_factory=lambda: {"MOP": Decimal("500000.00")})
+    """Exposure: from which amount a player's day is listed, each in its own currency."""
+
+
+class Reading(Protocol):
+    """What a report is made of, as it is read."""
+
+    notes: list[str]
+    """What there is to say of the rows; complete once they were read."""
+
+    def rows(self) -> Iterator[Row]: ...
+
+
+class Read:
+    """The rows of a view, as they are."""
+
+    def __init__(self, rows: Iterator[Row]) -> None:
+        self._rows = rows
+        self.notes: list[str] = []
+
+    def rows(self) -> Iterator[Row]:
+        return self._rows
+
+
+Found = Callable[[Connection, "Definition", Asked], Reading]
+"""How the rows of a report are read."""
+
+
+def _read(conn: Connection, definition: Definition, asked: Asked) -> Read:
+    return Read(queries.rows(conn, definition.source, definition.columns, asked.filters))
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A report: its name on the command line and in paths, its title, what it is for, its columns, and whence its rows."""
+
+    name: str
+    title: str
+    purpose: str
+    source: Source
+    columns: Sequence[Column]
+    legend: str = ""
+    subtotal_by: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    found: Found = _read
+    figures: bool = True
+    """Whether it shows sums of bets, and so has to say what these rest on."""
+    signed: Sequence[str] = ()
+    """Who signs it on paper."""
+    options: Sequence[str] = ()
+    """What may be asked besides filters."""
+
+    @property
+    def filters(self) -> tuple[str, ...]:
+        return tuple(self.source.places)
+
+
+_LOG = Column("position", "position", "position", below=5)
+
+_MONTH = "date_trunc('month', v.gaming_day)::date"
+
+DEFINITIONS: dict[str, Definition] = {}
+
+
+def _add(definition: Definition) -> None:
+    DEFINITIONS[definition.name] = definition
+
+
+def _master(conn: Connection, definition: Definition, asked: Asked) -> Master:
+    return Master(conn, asked.filters, asked.theory)
+
+
+_add(
+    Definition(
+        "master-game",
+        "Master game report",
+        "What was counted at each table beside what its rounds came to: drop, count win, ledger win, hold, expectation.",
+        Source("table_days", (), places=OF_MONEY),
+        master.COLUMNS,
+        legend=master.LEGEND,
+        subtotal_by=("property", "gaming_day"),
+        notes=[*master.NOTES, BY_OPENING],
+        found=_master,
+        signed=("Prepared by", "Reviewed by"),
+    )
+)
+
+_add(
+    Definition(
+        "chances",
+        "Chances",
+        "What each chance did at each table in each gaming day: handle, win, theoretical win, counts.",
+        Source(
+            "chances",
+            ("currency", "property", "table", "gaming_day", "game", "regulation", "chance", "edge"),
+            grouped=True,
+            places=OF_CHANCES,
+        ),
+        (
+            *PLACE,
+            DAY,
+            text("regulation", "regulation", below=4),
+            CHANCE,
+            Column("edge", "edge", "exact", below=4),
+            CURRENCY,
+            count("bets", "bets"),
+            count("lost_bets", "lost", below=3),
+            count("won_bets", "won", below=3),
+            count("pushed_bets", "pushed", below=3),
+            money("handle", "handle"),
+            money("pushed", "pushed stakes", below=3, if_any=True),
+            money("lost", "stakes lost", below=2),
+            money("gross_prizes", "gross prizes", below=3),
+            money("commission", "commission", below=3, if_any=True),
+            money("breakage", "breakage", below=3, if_any=True),
+            money("prizes", "net prizes", below=2),
+            money("earlier", "earlier days", below=3, if_any=True),
+            money("win", "win"),
+            Column("win_percent", "win %", "percent", derive=ratio("win", "handle")),
+            *expected(),
+        ),
+        legend=f"{WIN}; {EXACTLY}; {NO_HANDLE}",
+        subtotal_by=("property", "table", "gaming_day"),
+        notes=[BY_OPENING],
+    )
+)
+
+_add(
+    Definition(
+        "commission-breakage",
+        "Commission and breakage",
+        "What the house kept of prizes: gross prizes, commission, breakage, net prizes, by table, gaming day and chance.",
+        Source(
+            "commission_breakage",
+            ("currency", "property", "table", "gaming_day", "game", "regulation", "chance"),
+            grouped=True,
+            places=OF_CHANCES,
+        ),
+        (
+            *PLACE,
+            DAY,
+            text("regulation", "regulation", below=4),
+            CHANCE,
+            CURRENCY,
+            count("paid_bets", "bets paid"),
+            money("gross_prizes", "gross prizes"),
+            money("commission", "commission"),
+            money("breakage", "breakage"),
+            money("prizes", "net prizes"),
+        ),
+        legend="gross prizes − commission − breakage = net prizes; breakage is the exact prize less what could be paid",
+        subtotal_by=("property", "table", "gaming_day"),
+        notes=[BY_OPENING],
+    )
+)
+
+_add(
+    Definition(
+        "voids",
+        "Register of voids",
+        "Every launch, shake, throw, bet and round declared void: by which article, who decided, what became of the stakes.",
+        Source("voids", ("position",), places=OF_MONEY),
+        (
+            Column("position", "position", "position"),
+            Column("declared_at", "declared", "time"),
+            *PLACE,
+            DAY,
+            SHIFT,
+            ROUND,
+            text("what", "what"),
+            Column("number", "number", "count", below=2),
+            Column("bet", "bet", "id", below=3),
+            text("reason", "reason"),
+            text("article", "article"),
+            text("disposition", "disposition"),
+            Column("declared_by", "decided by", "id", below=1),
+            Column("terminal", "terminal", "id", below=2),
+            Column("correction", "correction", "id", below=3),
+            Column("successor", "successor", "id", below=3),
+            CURRENCY,
+            money("stakes", "stakes moved"),
+            text("note", "note", below=2),
+        ),
+        legend="stand: the stakes stay as they are; carry: the successor has them; return: they went back to their players",
+        notes=["a void of a launch, shake or throw is no refund: what becomes of the stakes, the article says"],
+        figures=False,
+    )
+)
+
+_add(
+    Definition(
+        "corrections",
+        "Register of corrections",
+        "Every correction: who asked for what and why, who else approved or declined it, what it changed.",
+        Source("corrections", ("proposed_position",), places=OF_MONEY),
+        (
+            Column("proposed_position", "position", "position"),
+            Column("proposed_at", "proposed", "time"),
+            Column("correction", "correction", "id", below=1),
+            *PLACE,
+            DAY,
+            SHIFT,
+            ROUND,
+            Column("bet", "bet", "id", below=3),
+            text("kind", "kind"),
+            text("reason", "reason"),
+            text("status", "status"),
+            text("outcome_before", "outcome was", below=2, if_any=True),
+            text("outcome", "outcome is", below=2, if_any=True),
+            Column("player", "player", "id", below=2, if_any=True),
+            text("spot", "spot", below=2, if_any=True),
+            CURRENCY,
+            money("stake", "stake", sums=False, below=2, if_any=True),
+            money("amount", "amount", sums=False, below=2, if_any=True),
+            text("direction", "direction", below=2, if_any=True),
+            count("bets_changed", "bets changed"),
+            money("to_players", "moved to players"),
+            text("article", "article", below=3, if_any=True),
+            Column("hold", "hold", "id", below=3),
+            Column("proposed_by", "author", "id"),
+            Column("approvals_needed", "approvals needed", "count", below=3),
+            Column("approvals", "approvals", "count", below=3),
+            Column("approved_by", "approved by", "id"),
+            Column("seconded_by", "seconded by", "id", below=1, if_any=True),
+            Column("declined_by", "declined by", "id", below=1, if_any=True),
+            Column("decided_at", "decided", "time", below=2),
+            text("note", "note", below=4),
+            text("decline_note", "why declined", below=4),
+            Column("decided_position", "decided at position", "position", below=5),
+        ),
+        legend="moved to players: what players got by the correction less what they gave; a table that was owed has a minus",
+        notes=["the gaming day is that of the round, whenever it was corrected"],
+        figures=False,
+    )
+)
+
+_add(
+    Definition(
+        "disputes",
+        "Disputes and reviews",
+        "Every review of a round or bet: why, who held it, what was found.",
+        Source("disputes", ("held_position",), places=OF_MONEY),
+        (
+            Column("held_position", "position", "position"),
+            Column("held_at", "held", "time"),
+            Column("hold", "hold", "id", below=1),
+            *PLACE,
+            DAY,
+            SHIFT,
+            ROUND,
+            Column("bet", "bet", "id", below=2),
+            text("reason", "reason"),
+            Column("held_by", "held by", "id"),
+            text("finding", "finding"),
+            Column("released_by", "released by", "id"),
+            Column("released_at", "released", "time", below=1),
+            Column("correction", "correction", "id", below=3),
+            CURRENCY,
+            money("stake", "in question", sums=False),
+            text("note", "note", below=3),
+            text("release_note", "note at release", below=3),
+        ),
+        legend="a finding that is blank: the review is open, and nothing settles what is held",
+        figures=False,
+    )
+)
+
+_add(
+    Definition(
+        "late-bets",
+        "Late bets",
+        "What came after the bell: chips that were given back, and bets that were placed in time and received late.",
+        Source("late_bets", ("position",), places=OF_MONEY),
+        (
+            Column("position", "position", "position"),
+            Column("received_at", "received", "time"),
+            *PLACE,
+            DAY,
+            SHIFT,
+            ROUND,
+            text("treatment", "treatment"),
+            Column("bet", "bet", "id", below=2),
+            Column("player", "player", "id"),
+            Column("seat", "seat", "count", below=3),
+            text("spot", "spot"),
+            CURRENCY,
+            money("stake", "stake"),
+            text("result", "result"),
+            text("article", "article", below=1),
+            Column("recorded_by", "recorded by", "id"),
+            text("note", "note", below=3),
+        ),
+        legend="given_back: no bet, and no money moved; received_late: a bet, in time by its terminal's numbers",
+        figures=False,
+    )
+)
+
+_add(
+    Definition(
+        "terminal-gaps",
+        "Gaps in terminals' numbers",
+        "Numbers that a terminal has used and of which nothing was received.",
+        Source("terminal_gaps", ("terminal", "epoch", "missing_from"), by_day=False, places=("property", "pit", "table", "game")),
+        (
+            PROPERTY,
+            PIT,
+            TABLE,
+            GAME,
+            Column("terminal", "terminal", "id"),
+            Column("epoch", "epoch", "position"),
+            Column("missing_from", "from", "position"),
+            Column("missing_to", "to", "position"),
+            count("missing", "missing"),
+            Column("highest", "highest received", "position"),
+        ),
+        legend="a terminal numbers its reports from 1 in each epoch; what is missing it still has, or it is lost",
+        figures=False,
+    )
+)
+
+_add(
+    Definition(
+        "launches",
+        "Launches beside rounds",
+        "Launches, shakes, counts and throws beside rounds, and how many of them were void.",
+        Source("launches", ("property", "table", "gaming_day", "game"), grouped=True, places=IN_PLACE),
+        (
+            *PLACE,
+            DAY,
+            count("rounds", "rounds"),
+            count("settled", "settled"),
+            count("voided", "ended void"),
+            count("launches", "launches"),
+            count("void_launches", "void"),
+            count("results", "results"),
+            Column("void_percent", "void %", "percent", derive=ratio("void_launches", "launches")),
+        ),
+        legend="launches: of the ball, shakes of dice, counts of buttons, throws; those that were void included",
+        subtotal_by=("property", "table"),
+        figures=False,
+    )
+)
+
+_add(
+    Definition(
+        "assumptions",
+        "Assumptions and opt-ins in force",
+        "What figures rest on beyond the texts of regulations: what is assumed or inferred, opt-ins, choices of each property.",
+        Source("assumptions", ("regulation", "kind", "property", "part"), by_day=False, places=("property",)),
+        (
+            text("regulation", "regulation"),
+            text("kind", "kind"),
+            PROPERTY,
+            text("part", "part"),
+            text("reason", "reason"),
+            Column("approved_by", "approved by", "id"),
+        ),
+        figures=False,
+    )
+)
+
+_add(
+    Definition(
+        "ggr",
+        "Gross gaming revenue",
+        "The monthly statement of gross gaming revenue by game and currency, with its identity.",
+        Source("table_days", ("currency", "property", "month", "game"), grouped=True, places=OF_MONEY),
+        (
+            PROPERTY,
+            Column("month", "month", "date", source=_MONTH),
+            GAME,
+            CURRENCY,
+            count("rounds", "rounds"),
+            count("bets", "bets"),
+            money("handle", "handle", below=1),
+            money("lost", "stakes lost"),
+            money("gross_prizes", "gross prizes", source="v.prizes + v.commission + v.breakage"),
+            money("commission", "commission"),
+            money("breakage", "breakage"),
+            money("prizes", "net prizes"),
+            money("earlier", "earlier months and days", if_any=True),
+            money("ggr", "GGR", source="v.win"),
+            Column(
+                "identity",
+                "lost − gross + comm. + break. + earlier",
+                "amount",
+                sums=True,
+                derive=numbers("lost", "-gross_prizes", "commission", "breakage", "earlier"),
+            ),
+            money("adjusted", "adjusted", below=1, if_any=True),
+        ),
+        legend="GGR = stakes lost − net prizes, and net prizes = gross prizes − commission − breakage: so GGR = stakes lost − "
+        "gross prizes + commission + breakage, and each of these two is in it once; earlier: what corrections of closed days add",
+        subtotal_by=("property", "month"),
+        notes=[
+            BY_OPENING,
+            "adjusted: mispays put right and payments ex gratia, which are no part of the revenue",
+        ],
+    )
+)
+
+
+def _exposure(conn: Connection, definition: Definition, asked: Asked) -> Read:
+    source = definition.source._replace(
+        where="EXISTS (SELECT FROM unnest(%(codes)s::text[], %(amounts)s::numeric[]) AS t(code, amount) "
+        "WHERE t.code = v.currency AND (v.staked >= t.amount OR v.returned >= t.amount))"
+    )
+    given = {"codes": list(asked.thresholds), "amounts": list(asked.thresholds.values())}
+    return Read(queries.rows(conn, source, definition.columns, asked.filters, given))
+
+
+_add(
+    Definition(
+        "exposure",
+        "Players at or above the threshold",
+        "Each player's gaming day in which the stakes or what was paid out reached the threshold, in its own currency.",
+        Source("player_days", ("gaming_day", "property", "player", "currency"), places=("property", "currency")),
+        (
+            PROPERTY,
+            DAY,
+            Column("player", "player", "id"),
+            CURRENCY,
+            count("bets", "bets"),
+            money("staked", "staked"),
+            money("largest_stake", "largest stake", sums=False),
+            money("lost", "stakes lost", below=1),
+            money("prizes", "net prizes"),
+            money("returned", "paid out"),
+            Column("tables", "tables", "count", below=1),
+        ),
+        legend="staked: bets placed, without those withdrawn or declared void; paid out: stakes that went back and net prizes",
+        found=_exposure,
+        options=("threshold",),
+        figures=False,
+    )
+)
+
+_ROUND_FIGURES = (
+    count("bets", "bets"),
+    count("resolved", "resolved", below=4),
+    money("stakes", "stakes"),
+    money("carried_in", "carried in", below=5, if_any=True),
+    money("carried_out", "carried out", below=5, if_any=True),
+    money("returned", "returned", below=5, if_any=True),
+    money("escrow", "undecided", below=5, if_any=True),
+    money("handle", "handle", below=1),
+    money("lost", "stakes lost", below=2),
+    money("won", "stakes won", below=4),
+    money("pushed", "stakes pushed", below=4, if_any=True),
+    money("prizes", "net prizes", below=2),
+    money("commission", "commission", below=3, if_any=True),
+    money("breakage", "breakage", below=3, if_any=True),
+    money("win", "win"),
+    money("adjusted", "adjusted", below=3, if_any=True),
+)
+
+_add(
+    Definition(
+        "rounds",
+        "Round log",
+        "Each round with what a regulator asks of it.",
+        Source("rounds", ("first_position",), places=OF_MONEY),
+        (
+            Column("first_position", "position", "position"),
+            ROUND,
+            *PLACE,
+            DAY,
+            SHIFT,
+            text("status", "status"),
+            text("disposition", "disposition", below=4, if_any=True),
+            text("regulation", "regulation", below=4),
+            text("applied", "applied", drawn=False),
+            Column("regulation_hash", "regulation hash", "id", drawn=False),
+            Column("property_hash", "property hash", "id", drawn=False),
+            text("limits", "limits", drawn=False),
+            Column("dealer", "dealer", "id", below=4),
+            Column("supervisor", "supervisor", "id", below=4),
+            Column("opened_at", "opened", "time", below=2),
+            Column("closed_at", "closed", "time", below=5),
+            Column("settled_at", "settled", "time", below=3),
+            text("outcome_raw", "outcome as written", drawn=False),
+            text("outcome", "outcome"),
+            text("shown", "shown", below=4),
+            Column("throws", "throws", "count", below=5, if_any=True),
+            Column("void_launches", "void launches", "count", below=4, if_any=True),
+            Column("predecessor", "predecessor", "id", below=6),
+            Column("successor", "successor", "id", below=6),
+            Column("previous", "previous", "id", drawn=False),
+            Column("next", "next", "id", drawn=False),
+            CURRENCY,
+            *_ROUND_FIGURES,
+            Column("holds", "open holds", "count", below=5, if_any=True),
+            Column("corrections_pending", "corrections pending", "count", below=5, if_any=True),
+            Column("corrections", "corrections", "count", below=5, if_any=True),
+            Column("last_position", "last position", "position", drawn=False),
+        ),
+        legend=WIN,
+    )
+)
+
+_add(
+    Definition(
+        "bets",
+        "Bet log",
+        "Each bet in each round in which it lay, with what became of it and by which article.",
+        Source("bets", ("position", "bet"), places=OF_CHANCES),
+        (
+            Column("position", "position", "position"),
+            Column("bet", "bet", "id", below=1),
+            ROUND,
+            Column("placed_in", "placed in", "id", drawn=False),
+            *PLACE,
+            DAY,
+            SHIFT,
+            text("regulation", "regulation", below=5),
+            Column("player", "player", "id"),
+            Column("seat", "seat", "count", below=4),
+            text("spot", "spot"),
+            text("chance", "chance", drawn=False),
+            text("numbers", "numbers", drawn=False),
+            CURRENCY,
+            money("stake", "stake", sums=False),
+            text("chip", "chip", below=5),
+            Column("late", "late", "flag", below=5),
+            Column("locked", "locked", "flag", below=5),
+            text("result", "result"),
+            Column("odds", "odds", "exact", below=3),
+            Column("prize_exact_minor", "exact prize (minor units)", "exact", source="v.prize_exact", drawn=False),
+            money("prize", "gross prize", below=4),
+            money("commission", "commission", below=4, if_any=True),
+            money("breakage", "breakage", below=4, if_any=True),
+            money("net_prize", "net prize", below=2),
+            money("returned", "paid out"),
+            money("house_result", "house"),
+            Column("edge", "edge", "exact", below=5),
+            text("article", "article", below=4),
+            Column("corrections", "corrections", "count", below=5, if_any=True),
+            Column("terminal", "terminal", "id", drawn=False),
+            Column("terminal_epoch", "epoch", "position", drawn=False),
+            Column("terminal_sequence", "sequence", "position", drawn=False),
+            Column("event_id", "event id", "id", drawn=False),
+            Column("occurred_at", "occurred", "time", drawn=False),
+            Column("received_at", "received", "time", drawn=False),
+            Column("resolved_position", "resolved at", "position", drawn=False),
+        ),
+        legend="house: what the bet left with the house, the stake lost or the net prize with a minus; a carried bet has a row "
+        "in each round of its chain, and is decided in the last",
+    )
+)
+
+_add(
+    Definition(
+        "slips",
+        "Slips of the cage",
+        "Every opener, closer, fill, credit and drop with both its signatures, cancelled ones too: each number is accounted for.",
+        Source("slips", ("written_position",), places=("property", "table", "shift", "currency")),
+        (
+            Column("written_position", "position", "position"),
+            Column("written_at", "written", "time"),
+            Column("slip", "slip", "id", below=3),
+            text("kind", "kind"),
+            Column("number", "number", "count"),
+            PROPERTY,
+            TABLE,
+            DAY,
+            Column("of_day", "of day", "date", below=3, if_any=True),
+            SHIFT,
+            CURRENCY,
+            money("total", "total", sums=False),
+            money("cash", "cash", sums=False, below=2, if_any=True),
+            money("vouchers", "vouchers", sums=False, below=2, if_any=True),
+            text("box", "box", below=2, if_any=True),
+            text("status", "status"),
+            Column("written_by", "written by", "id"),
+            Column("confirmed_by", "confirmed by", "id"),
+            Column("confirmed_at", "confirmed", "time", below=2),
+            Column("cancelled_by", "cancelled by", "id", below=1, if_any=True),
+            Column("cancelled_at", "cancelled", "time", below=3, if_any=True),
+            text("cancel_reason", "why", below=1, if_any=True),
+            Column("reversed_by", "reversed by", "id", below=1, if_any=True),
+            Column("reversed_day", "reversed on day", "date", below=1, if_any=True),
+            text("note", "note", below=4),
+            text("cancel_note", "note of the cancellation", below=4),
+        ),
+        legend="open: signed by one person, and nothing has moved; the master game report has the confirmed ones only",
+        figures=False,
+    )
+)
+
+
+def _fairness(conn: Connection, definition: Definition, asked: Asked) -> Fairness:
+    return Fairness(conn, asked.filters, asked.theory)
+
+
+_add(
+    Definition(
+        "fairness",
+        "Fairness of outcomes",
+        "Tests of what each table showed against what a fair game would show, with regard to how many tests there are.",
+        Source("outcomes", (), places=IN_PLACE),
+        fairness.COLUMNS,
+        legend=fairness.LEGEND,
+        notes=fairness.NOTES,
+        found=_fairness,
+        figures=False,
+    )
+)
+
+_add(
+    Definition(
+        "trial-balance",
+        "Trial balance",
+        "The balance of every account; per currency they sum to zero.",
+        Source("balances", ("currency", "account"), by_day=False, places=("currency",)),
+        (
+            text("account", "account"),
+            text("kind", "kind", drawn=False),
+            Column("holder", "holder", "id", drawn=False),
+            CURRENCY,
+            Column("debits", "debit", "amount", sums=True, source="greatest(-v.balance, 0 * v.balance)"),
+            Column("credits", "credit", "amount", sums=True, source="greatest(v.balance, 0 * v.balance)"),
+            money("balance", "balance"),
+        ),
+        legend="balance = credits less debits: negative for a player who lost, positive for a table that won",
+    )
+)
+
+_add(
+    Definition(
+        "movements",
+        "Movements",
+        "Every amount that moved, from one account to another, event by event.",
+        Source("movements", ("position", "line"), places=OF_MONEY),
+        (
+            Column("position", "position", "position"),
+            Column("line", "line", "count"),
+            ROUND,
+            Column("bet", "bet", "id", below=2),
+            Column("slip", "slip", "id", below=2, if_any=True),
+            *PLACE,
+            DAY,
+            SHIFT,
+            CURRENCY,
+            text("debit", "from"),
+            text("credit", "to"),
+            money("amount", "amount"),
+        ),
+    )
+)
+
+
+def definition(name: str) -> Definition:
+    """The report of this name. Raises Refusal LGR-0120."""
+    found = DEFINITIONS.get(name)
+    if found is None:
+        raise Refusal(
+            "LGR-0120", "there is no such report", field="name", value=name, help=f"there are: {', '.join(sorted(DEFINITIONS))}"
+        )
+    return found
+
+
+def verify(found: Definition, filters: Filters) -> None:
+    """Whether the report knows every filter that is set. Raises Refusal LGR-0121."""
+    strange = [name for name in PLACES if getattr(filters, name) is not None and name not in found.filters]
+    if (filters.first or filters.last) and not found.source.by_day:
+        strange.append("period")
+    if strange:
+        known = ", ".join((*found.filters, *(("a period",) if found.source.by_day else ())))
+        raise Refusal("LGR-0121", f"report {found.name} has no filter of this kind", field=strange[0], help=f"it takes: {known}")
+
+
+def make(conn: Connection, name: str, asked: Asked) -> Report:
+    """The report, over a connection in a REPEATABLE READ transaction; its rows are read while they are written.
+
+    Raises Refusal LGR-0120 for an unknown one, LGR-0121 for a filter that it does not have.
+    """
+    found = definition(name)
+    verify(found, asked.filters)
+    at = queries.state(conn)
+    notes = [*found.notes, *at.notes]
+    if found.figures:
+        notes = [*queries.applied(conn, asked.filters), *asked.notes, *notes]
+    if "threshold" in found.options:
+        said = ", ".join(f"{code} {value:f}" for code, value in sorted(asked.thresholds.items()))
+        notes.append(f"threshold: {said}; each in its own currency, never converted, so a currency without one is not listed")
+    facts = {
+        "property": queries.properties(conn),
+        **described(asked.filters),
+        "as_of_position": at.position,
+        "generated_at": asked.now().astimezone(UTC).replace(microsecond=0),
+        "software": f"roundledger {__version__}",
+    }
+    reading = found.found(conn, found, asked)
+    return Report(
+        name=found.name,
+        title=found.title,
+        facts=facts,
+        columns=found.columns,
+        found=reading.rows(),
+        notes=notes,
+        later=reading.notes,
+        signed=found.signed,
+        legend=found.legend,
+        subtotal_by=found.subtotal_by,
+    )

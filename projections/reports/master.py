@@ -1,0 +1,212 @@
+"""The master game report: what was counted at each table beside what the rounds came to, and what could be expected of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from projections.reports import queries
+from projections.reports.columns import CURRENCY, DAY, PLACE, PROPERTY, TABLE, count, money, rounded_from
+from projections.reports.filters import Filters
+from projections.reports.model import EXACT, Column, Row, amount, minor, percent, root, rounded, two_decimals
+from projections.reports.queries import Connection, Source
+from projections.reports.theory import Theory
+
+_KEY = (*PLACE, DAY, CURRENCY)
+_ORDER = ("currency", "property", "gaming_day", "table", "game")
+_OF_MONEY = ("property", "pit", "table", "game", "shift", "currency")
+
+
+def _win_of_counted(row: Mapping[str, Any]) -> Decimal | None:
+    return None if row["drop"] is None else row["win"]
+
+
+def _deviation(row: Mapping[str, Any]) -> Decimal | None:
+    return None if row["square"] is None else rounded(root(row["square"]), row["currency"])
+
+
+def _z(row: Mapping[str, Any]) -> Decimal | None:
+    """By how many standard deviations the win is off; None where there is none."""
+    if not row["square"]:
+        return None
+    return two_decimals((minor(row["win"], row["currency"]) - row["theoretical_win_exact_minor"]) / root(row["square"]))
+
+
+COLUMNS = (
+    *_KEY,
+    count("rounds", "rounds", below=2),
+    count("bets", "bets", below=3),
+    money("opener", "opener", if_any=True),
+    money("fills", "fills", if_any=True),
+    money("drop", "drop", if_any=True),
+    money("credits", "credits", if_any=True),
+    money("closer", "closer", if_any=True),
+    money("count_win", "count win", if_any=True),
+    money("earlier", "earlier days", below=3, if_any=True),
+    money("win", "ledger win"),
+    money("variance", "variance", if_any=True),
+    Column("counted_win", "ledger win where counted", "amount", sums=True, hidden=True, derive=_win_of_counted),
+    Column("hold_percent", "hold %", "percent", derive=lambda row: percent(row["counted_win"], row["drop"]), if_any=True),
+    money("handle", "handle"),
+    Column("win_percent", "win %", "percent", derive=lambda row: percent(row["win"], row["handle"])),
+    Column("theoretical_win_exact_minor", "exact theo. win (minor units)", "exact", sums=True, drawn=False),
+    Column("theoretical_win", "theo. win", "amount", derive=rounded_from("theoretical_win_exact_minor")),
+    Column("square", "variance of the win (minor units squared)", "exact", sums=True, hidden=True),
+    Column("deviation", "std. dev.", "amount", derive=_deviation, below=1),
+    Column("z", "z", "number", derive=_z, below=1),
+    money("commission", "commission", below=4, if_any=True),
+    money("breakage", "breakage", below=4, if_any=True),
+    money("adjusted", "adjusted", below=3, if_any=True),
+)
+
+LEGEND = (
+    "count win = closer + credits + drop − opener − fills; variance = count win − ledger win; hold % = ledger win / drop; "
+    "ledger win = stakes lost − net prizes, and what corrections of earlier, closed days add to it; win % = ledger win / handle; "
+    "theo. win = Σ stake × house edge, pushed stakes included; std. dev. is that of the win by the bets that were made; "
+    "z = (ledger win − theo. win) / std. dev."
+)
+NOTES = (
+    "a figure is left blank where nothing was counted or there is nothing to divide by",
+    "totals of theoretical win, standard deviation, z and percentages are of exact sums, not of the lines above them",
+    "adjusted: mispays put right and payments ex gratia; the tray has paid them, the ledger win does not have them",
+)
+APART = (
+    "standard deviation of craps: each bet is taken by itself, as if bets were independent of each other; of any other game the "
+    "bets of a round are taken together, over all its outcomes"
+)
+
+_SUMS = ("earlier", "win", "handle", "commission", "breakage", "adjusted")
+_COUNTED_BY = ("property", "table", "shift", "currency")
+_FIGURES = (
+    *_KEY,
+    count("rounds", ""),
+    count("bets", ""),
+    *(money(key, "") for key in _SUMS),
+)
+_COUNTED = ("opener", "fills", "drop", "credits", "closer")
+_COUNTS = (
+    PROPERTY,
+    TABLE,
+    DAY,
+    CURRENCY,
+    count("openers", ""),
+    count("closers", ""),
+    *(money(key, "", source=f'v."{key}"') for key in _COUNTED),
+)
+_EDGES = (*_KEY, Column("edge", "", "exact"), Column("staked", "", "amount", sums=True, source="v.handle + v.pushed"))
+
+
+@dataclass
+class _Line:
+    """What is known of one table's day."""
+
+    figures: dict[str, Any]
+    theoretical: Fraction = Fraction(0)
+    square: Fraction | None = Fraction(0)
+    counted: dict[str, Decimal | None] = field(default_factory=dict)
+
+
+def _in_order(key: Row) -> tuple[Any, ...]:
+    property_, pit, table, game, day, currency = key
+    return currency, property_, day, table, game or "", pit or ""
+
+
+def _counted(amounts: dict[str, Decimal | None], line: _Line, openers: int, closers: int) -> dict[str, Decimal | None]:
+    """What was counted of a table, with the count win where each opener has its closer, and the variance."""
+    found = dict(amounts)
+    if openers > 0 and openers == closers:
+        win = Decimal(0)
+        for key, sign in (("closer", 1), ("credits", 1), ("drop", 1), ("opener", -1), ("fills", -1)):
+            value = amounts[key]
+            if value is not None:
+                win = EXACT.add(win, value if sign > 0 else EXACT.minus(value))
+        found |= {"count_win": win, "variance": EXACT.subtract(win, line.figures["win"])}
+    return found
+
+
+class Master:
+    """Reads what the report shows. `notes` are complete once the rows were read."""
+
+    def __init__(self, conn: Connection, filters: Filters, theory: Theory) -> None:
+        self._conn = conn
+        self._filters = filters
+        self._theory = theory
+        self.notes: list[str] = []
+
+    def rows(self) -> Iterator[Row]:
+        """One row a table, game, gaming day and currency."""
+        lines = self._figures()
+        self._count(lines)
+        self._expect(lines)
+        self._stray(lines)
+        for key, line in sorted(lines.items(), key=lambda each: _in_order(each[0])):
+            known = dict(zip((column.key for column in _KEY), key, strict=True)) | line.figures | line.counted
+            known |= {"theoretical_win_exact_minor": line.theoretical, "square": line.square}
+            yield tuple(known.get(column.key) for column in COLUMNS if column.derive is None)
+
+    def _figures(self) -> dict[Row, _Line]:
+        lines = {}
+        source = Source("table_days", _ORDER, grouped=True, places=_OF_MONEY)
+        for row in queries.rows(self._conn, source, _FIGURES, self._filters):
+            names = [column.key for column in _FIGURES[len(_KEY) :]]
+            lines[row[: len(_KEY)]] = _Line(dict(zip(names, row[len(_KEY) :], strict=True)))
+        return lines
+
+    def _count(self, lines: dict[Row, _Line]) -> None:
+        """The cage's side, beside the line of its table, day and currency; a table that dealt nothing has a line of its own."""
+        source = Source("table_counts", ("property", "gaming_day", "table", "currency"), grouped=True, places=_COUNTED_BY)
+        beside = {(key[0], key[2], key[4], key[5]): key for key in lines}
+        placed = queries.tables(self._conn)
+        uncounted = set(lines)
+        for property_, table, day, currency, openers, closers, *amounts in queries.rows(
+            self._conn, source, _COUNTS, self._filters
+        ):
+            key = beside.get((property_, table, day, currency))
+            if key is None:
+                pit, game = placed.get((property_, table), (None, None))
+                if self._leaves_out(pit, game):
+                    continue
+                key = (property_, pit, table, game, day, currency)
+                lines[key] = _Line(dict.fromkeys(("rounds", "bets"), 0) | dict.fromkeys(_SUMS, amount(0, currency)))
+            uncounted.discard(key)
+            lines[key].counted = _counted(dict(zip(_COUNTED, amounts, strict=True)), lines[key], openers, closers)
+        if uncounted and len(uncounted) < len(lines):
+            self.notes.append("tables without a confirmed slip have no figures of a count; totals of counts are of the others")
+        elif uncounted:
+            self.notes.append("no counts, fills, credits or drops are confirmed for these days, so what was counted is blank")
+
+    def _leaves_out(self, pit: str | None, game: str | None) -> bool:
+        """Whether a table that dealt nothing is none of those asked for."""
+        asked = self._filters
+        return (asked.pit is not None and asked.pit != pit) or (asked.game is not None and asked.game != game)
+
+    def _expect(self, lines: dict[Row, _Line]) -> None:
+        """Theoretical win: stakes by house edge."""
+        source = Source("chances", (*_ORDER, "edge"), grouped=True, places=_OF_MONEY)
+        for *key, edge, staked in queries.rows(self._conn, source, _EDGES, self._filters):
+            lines[tuple(key)].theoretical += Fraction(edge) * minor(staked, key[-1])
+
+    def _stray(self, lines: dict[Row, _Line]) -> None:
+        """The variance of the win, round by round: those of rounds add, for rounds are independent."""
+        unknown, apart = 0, False
+        for *key, regulation, spots, stakes in queries.bets_by_round(self._conn, self._filters):
+            line, currency = lines[tuple(key)], key[-1]
+            spread = self._theory.spread(
+                regulation, [(s, minor(stake, currency)) for s, stake in zip(spots, stakes, strict=True)]
+            )
+            if spread is None:
+                unknown += 1
+                line.square = None
+                continue
+            apart = apart or not spread.exact
+            if line.square is not None:
+                line.square += spread.variance
+        if apart:
+            self.notes.append(APART)
+        if unknown:
+            self.notes.append(
+                f"no standard deviation of tables with rounds under regulations that this program does not hold: {unknown} rounds"
+            )

@@ -1,0 +1,157 @@
+"""What reports read: rows of the views of the schema `report`, and nothing else of the database.
+
+Every statement is one state of the tables where its connection is in a REPEATABLE READ transaction, which it has to be: rows come
+over a cursor of the server, so that a report of any length takes the memory of a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg import sql
+
+from projections.reports.filters import PLACES, Filters
+from projections.reports.model import Column, Row
+
+Connection = psycopg.Connection[Any]
+_BATCH = 5000
+
+
+class Source(NamedTuple):
+    """Where rows come from: constants of the catalogue, never what a user wrote."""
+
+    view: str
+    order: Sequence[str]
+    """Keys of the columns by which the rows are ordered."""
+    where: str = ""
+    grouped: bool = False
+    """Whether rows alike in all but their sums become one."""
+    by_day: bool = True
+    """Whether rows are of gaming days."""
+    places: Sequence[str] = PLACES
+    """The filters that the view knows."""
+
+
+def rows(
+    conn: Connection, source: Source, columns: Sequence[Column], filters: Filters, more: dict[str, Any] | None = None
+) -> Iterator[Row]:
+    """The rows of a view under a report's columns, in order; `more` are parameters of the source's own condition."""
+    read = [column for column in columns if column.derive is None]
+    conditions, parameters = _conditions(source, filters)
+    statement = sql.SQL("SELECT {columns} FROM {view} AS v{where}{group}{order}").format(
+        columns=sql.SQL(", ").join(_selected(column, grouped=source.grouped) for column in read),
+        view=sql.Identifier("report", source.view),
+        where=sql.SQL(" WHERE ") + sql.SQL(" AND ").join(conditions) if conditions else sql.SQL(""),
+        group=sql.SQL(" GROUP BY ") + sql.SQL(", ").join(_raw(_source(column)) for column in read if not column.sums)
+        if source.grouped
+        else sql.SQL(""),
+        order=sql.SQL(" ORDER BY ") + sql.SQL(", ").join(_ordered(key, read) for key in source.order),
+    )
+    conn.execute("SET LOCAL TimeZone = 'UTC'")
+    with conn.cursor("report") as cursor:
+        cursor.itersize = _BATCH
+        cursor.execute(statement, parameters | (more or {}))
+        yield from cursor
+
+
+def bets_by_round(conn: Connection, filters: Filters) -> Iterator[Row]:
+    """The bets decided in each round: place, gaming day, currency, hash of the regulation, spots, stakes."""
+    source = Source(
+        "bets", (), where="v.result IN ('lost', 'won', 'push')", places=("property", "pit", "table", "game", "shift", "currency")
+    )
+    conditions, parameters = _conditions(source, filters)
+    statement = sql.SQL(
+        "SELECT property, pit, table_id, game, gaming_day, currency, regulation_hash, array_agg(spot), array_agg(stake) "
+        "FROM report.bets AS v WHERE {} "
+        "GROUP BY round, property, pit, table_id, game, gaming_day, currency, regulation_hash"
+    ).format(sql.SQL(" AND ").join(conditions))
+    with conn.cursor("rounds") as cursor:
+        cursor.itersize = _BATCH
+        cursor.execute(statement, parameters)
+        yield from cursor
+
+
+def applied(conn: Connection, filters: Filters) -> list[str]:
+    """The sentences on regulations applied beyond their repeal in any round that a report is about, each once."""
+    source = Source("table_days", (), places=("property", "pit", "table", "game", "shift", "currency"))
+    conditions, parameters = _conditions(source, filters)
+    where = sql.SQL(" AND ").join([sql.SQL("applied IS NOT NULL"), *conditions])
+    found = conn.execute(sql.SQL("SELECT DISTINCT applied FROM report.table_days AS v WHERE {}").format(where), parameters)
+    return sorted(sentence for (sentence,) in found)
+
+
+class State(NamedTuple):
+    """How far the figures go."""
+
+    position: str
+    notes: list[str]
+    """Where the projection stands still: what is shown is then old, and has to say so."""
+
+
+def state(conn: Connection) -> State:
+    """The state of the projection that every view reads."""
+    row = conn.execute("SELECT position, stopped_at, stop_reason FROM report.state WHERE projection = 'ledger'").fetchone()
+    if row is None:
+        return State("0", [])
+    position, stopped_at, reason = row
+    return State(
+        str(position), [f"figures end at position {position}, behind which nothing can be read: {reason}"] if stopped_at else []
+    )
+
+
+def properties(conn: Connection) -> str:
+    """The properties in force, for a heading."""
+    found = conn.execute('SELECT property_name, property FROM report.properties ORDER BY property COLLATE "C"').fetchall()
+    return "; ".join(f"{name} ({id_})" for name, id_ in found)
+
+
+def tables(conn: Connection) -> dict[tuple[str, str], tuple[str, str]]:
+    """(property, table) → pit and game, as configured now."""
+    found = conn.execute("SELECT property, table_id, pit, game FROM report.tables").fetchall()
+    return {(property_, table): (pit, game) for property_, table, pit, game in found}
+
+
+def _raw(text: str) -> sql.SQL:
+    """SQL that stands in this package."""
+    return sql.SQL(text)
+
+
+def _source(column: Column) -> str:
+    return column.source or f"v.{column.key}"
+
+
+def _selected(column: Column, *, grouped: bool) -> sql.Composable:
+    text = _source(column)
+    if grouped and column.sums:
+        text = f"sum({text})"
+    if column.kind in ("count", "position"):
+        text = f"({text})::bigint"
+    elif column.kind == "id":
+        text = f"({text})::text"
+    return _raw(text)
+
+
+def _ordered(key: str, columns: Sequence[Column]) -> sql.Composable:
+    column = next(column for column in columns if column.key == key)
+    # By code point, whatever the database's collation.
+    return _raw(f'({_source(column)}) COLLATE "C"' if column.kind == "text" else f"({_source(column)})")
+
+
+def _conditions(source: Source, filters: Filters) -> tuple[list[sql.Composable], dict[str, Any]]:
+    found: list[sql.Composable] = [_raw(source.where)] if source.where else []
+    parameters: dict[str, Any] = {}
+    for name in source.places:
+        value = getattr(filters, name)
+        if value is not None:
+            at = sql.Identifier("v", "table_id" if name == "table" else name)
+            found.append(sql.SQL("{} = {}").format(at, sql.Placeholder(name)))
+            parameters[name] = value
+    if source.by_day:
+        for name, comparison in (("first", ">="), ("last", "<=")):
+            value = getattr(filters, name)
+            if value is not None:
+                found.append(_raw(f"v.gaming_day {comparison} %({name})s"))
+                parameters[name] = value
+    return found, parameters

@@ -1,0 +1,197 @@
+"""Every report of a day of everything, in every form, and what the command line makes of what is asked."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from click.testing import CliRunner, Result
+from msgspec.structs import replace
+
+from cli.main import roundledger
+from ledger import worth
+from projections.reports import writers
+from projections.reports.catalog import DEFINITIONS, Asked, make
+from projections.reports.filters import Filters
+from projections.reports.model import Report, plain
+from projections.runner import catch_up
+from tests.forms import read_back
+from tests.integration.everything import play_everything
+from tests.integration.projections.support import connected
+
+NOW = datetime(2026, 12, 1, 3, tzinfo=UTC)
+DAY = date(2026, 11, 29)
+
+
+@pytest.fixture
+def day(dsn: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A day on which everything happened that can."""
+    play_everything(dsn)
+    with connected(dsn) as conn:
+        catch_up(conn)
+    monkeypatch.setenv("LEDGER_DSN", dsn)
+    return dsn
+
+
+@pytest.fixture
+def conn(day: str) -> Iterator[psycopg.Connection[Any]]:
+    with connected(day) as connection, connection.transaction():
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        yield connection
+
+
+def made(conn: psycopg.Connection[Any], name: str, filters: Filters | None = None, **more: Any) -> Report:
+    return make(conn, name, Asked(filters or Filters(), worth.of_log(conn), now=lambda: NOW, **more))
+
+
+def rows(report: Report) -> list[dict[str, str]]:
+    keys = [column.key for column in report.shown]
+    return [dict(zip(keys, map(plain, row), strict=True)) for row in report.rows()]
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(roundledger, ["report", *arguments], env={"COLUMNS": "400"})
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_a_report_says_the_same_in_every_form(name: str, conn: psycopg.Connection[Any]) -> None:
+    first = made(conn, name)
+    expected = rows(first)
+    assert expected or name in ("terminal-gaps",), "the day has something of every kind"
+    kinds = {column.key: column.kind for column in first.shown}
+    totals = [[plain(value) for value in total.values] for total in first.totals]
+    for form in writers.FORMS:
+        out = io.BytesIO()
+        writers.write(made(conn, name), form, out)
+        back = read_back(form, out.getvalue(), kinds)
+        assert back.rows == expected, form
+        if form != "csv":
+            assert [list(total.values()) for total in back.totals] == totals, form
+            assert back.head["generated_at"] == "2026-12-01T03:00:00Z"
+            assert back.head["property"].startswith("Golden House")
+            assert back.head["software"].startswith("roundledger ")
+            assert back.notes == writers.closing(first) or form == "xlsx"
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_a_report_is_drawn_for_people(name: str, day: str) -> None:
+    result = run(name)
+    assert result.exit_code == 0, result.output
+    assert DEFINITIONS[name].title in result.output
+    assert "generated at:" in result.output
+
+
+@pytest.mark.parametrize("name", [name for name, found in DEFINITIONS.items() if found.source.by_day])
+def test_a_day_with_nothing_is_said_to_be_one(name: str, day: str) -> None:
+    result = run(name, "--day", "2001-01-01")
+    assert result.exit_code == 0, result.output
+    assert "No activity" in result.output
+    assert "gaming day 2001-01-01" in result.output
+
+
+def test_filters_leave_out_what_they_say(conn: psycopg.Connection[Any]) -> None:
+    whole = rows(made(conn, "bets"))
+    for name, value in (
+        ("table", "F01"),
+        ("game", "craps"),
+        ("chance", "straight"),
+        ("currency", "HKD"),
+        ("pit", "B"),
+        ("shift", "night"),
+    ):
+        found = rows(made(conn, "bets", replace(Filters(), **{name: value})))
+        assert found == [row for row in whole if row[name] == value] != [], name
+    found = rows(made(conn, "bets", Filters(first=DAY, last=DAY)))
+    assert found == [row for row in whole if row["gaming_day"] == "2026-11-29"] != whole
+
+
+def test_days_and_places_come_to_the_whole(conn: psycopg.Connection[Any]) -> None:
+    whole = made(conn, "master-game")
+    list(whole.rows())
+    keys = [column.key for column in whole.shown]
+    for name, values in (("table", ("R01", "R02", "C01", "F01", "X01")), ("game", ("roulette", "cussec", "fantan", "craps"))):
+        for key in ("bets", "handle", "win", "theoretical_win_exact_minor"):
+            at = keys.index(key)
+            sums: dict[str | None, Any] = {}
+            for value in values:
+                part = made(conn, "master-game", replace(Filters(), **{name: value}))
+                list(part.rows())
+                for total in part.totals:
+                    sums[total.currency] = sums.get(total.currency, 0) + total.values[at]
+            assert sums == {total.currency: total.values[at] for total in whole.totals}, (name, key)
+
+
+def test_the_spread_of_a_round_is_that_of_its_bets_together(conn: psycopg.Connection[Any]) -> None:
+    """Red and black of the same stake: only zero moves anything, so the variance is far below that of two lone bets."""
+    stored, *_ = _hashes(conn, "roulette")
+    known = worth.of_log(conn)
+    both = known.spread(stored, [("red", 100), ("black", 100)])
+    alone = known.spread(stored, [("red", 100)])
+    assert both is not None
+    assert alone is not None
+    assert both.variance * 37 * 37 == 40000 * 36
+    assert alone.variance * 37 * 37 == 10000 * (37 * 37 - 1)
+
+
+def _hashes(conn: psycopg.Connection[Any], game: str) -> list[str]:
+    found = conn.execute("SELECT DISTINCT regulation_hash FROM report.rounds WHERE game = %s", (game,)).fetchall()
+    return sorted(key for (key,) in found)
+
+
+def test_exposure_lists_whole_days_of_players_in_their_own_currency(conn: psycopg.Connection[Any]) -> None:
+    usual = rows(made(conn, "exposure"))
+    assert {row["currency"] for row in usual} == {"MOP"}, "no threshold was given for HKD, and none is made up"
+    assert all(max(Decimal(row["staked"]), Decimal(row["returned"])) >= 500000 for row in usual)
+    everybody = rows(made(conn, "exposure", thresholds={"MOP": Decimal(0), "HKD": Decimal(0)}))
+    assert {row["currency"] for row in everybody} == {"MOP", "HKD"}
+    assert [row for row in everybody if row in usual] == usual
+    assert any("never converted" in note for note in made(conn, "exposure").notes)
+
+
+def test_ggr_is_the_identity(conn: psycopg.Connection[Any]) -> None:
+    for row in rows(made(conn, "ggr")):
+        assert row["ggr"] == row["identity"]
+        kept = Decimal(row["gross_prizes"]) - Decimal(row["commission"]) - Decimal(row["breakage"])
+        assert Decimal(row["prizes"]) == kept
+
+
+def test_a_file_is_written_whole_or_not_at_all(day: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "voids.csv"
+    result = run("voids", "--format", "csv", "--out", str(target))
+    assert result.exit_code == 0, result.output
+    assert target.read_text().startswith("position,")
+    assert [path.name for path in tmp_path.iterdir()] == ["voids.csv"]
+
+    def broken(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setitem(writers.FORMS, "html", broken)
+    assert run("voids", "--format", "html", "--out", str(tmp_path / "voids.html")).exit_code != 0
+    assert [path.name for path in tmp_path.iterdir()] == ["voids.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["master-game", "--month", "2026-13"], "LGR-0121"),
+        (["master-game", "--day", "2026-11-29", "--month", "2026-11"], "LGR-0121"),
+        (["exposure", "--threshold", "500000"], "LGR-0121"),
+        (["exposure", "--threshold", "XXX=5"], "LGR-0105"),
+        (["exposure", "--threshold", "MOP=5.001"], "LGR-0104"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_a_code(arguments: list[str], said: str, day: str) -> None:
+    result = run(*arguments)
+    assert said in str(result.exception)
+
+
+def test_a_table_goes_to_the_screen(day: str, tmp_path: Path) -> None:
+    result = run("ggr", "--out", str(tmp_path / "x"))
+    assert result.exit_code == 2
+    assert "give a --format" in result.output

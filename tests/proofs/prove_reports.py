@@ -1,0 +1,194 @@
+"""Every figure of the reports equals one computed from the raw events another way, in every form; a planted one is found.
+
+A house of four games plays a month from a seed, with voids, corrections, slips of the cage and closed days. Its events are
+exported as JSON and summed in DuckDB, without the program; the variance comes from an oracle that was written from the gazette.
+Each report is written in each form, read back as another program would, and compared, row by row and sum by sum. Then figures are
+planted, in the tables and in every column that is compared: each has to be found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from ledger import worth
+from ledger.application import Rounds
+from ledger.store import migrate
+from ledger.store.embedded import EmbeddedPostgres
+from projections.reports import writers
+from projections.reports.catalog import DEFINITIONS, Asked, make
+from projections.reports.filters import Filters
+from projections.reports.model import Report
+from projections.runner import catch_up
+from tests.forms import Back, read_back
+from tests.proofs import place, report_figures
+from tests.proofs.report_figures import Raw
+from tests.proofs.report_month import HOUSE, Month
+
+Connection = psycopg.Connection[Any]
+_FAST = {"fsync": "off", "full_page_writes": "off"}
+"""What is proved here is no matter of a crash."""
+_THRESHOLDS = {"MOP": Decimal("5000.00"), "HKD": Decimal("5000.00")}
+_SHOWN = 20
+
+
+def main(argv: Sequence[str]) -> int:
+    options = _options(argv)
+    began = time.monotonic()
+    place.end_cleanly()
+    with place.directory() as directory, EmbeddedPostgres(directory, settings=_FAST) as server:
+        dsn = server.conninfo()
+        migrate.init(dsn)
+        with closing(Rounds(dsn)) as rounds:
+            rounds.apply_property(HOUSE)
+            Month(rounds, dsn, options.days, options.rounds, options.seed).play()
+        with psycopg.connect(dsn, autocommit=True) as conn:
+            catch_up(conn)
+            raw, events = exported(conn, directory / "events.ndjson")
+            print(f"  {events} events after {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+            compared, found = compare(conn, raw)
+            found += unproved(conn)
+            caught = canary(conn, raw)
+    for line in found[:_SHOWN]:
+        print(f"  {line}")
+    print(f"{events} events, {options.days} days; {compared} figures in {len(writers.FORMS)} forms, {len(found)} differ")
+    print(f"a figure that was planted: {'found' if caught else 'NOT FOUND'}; {time.monotonic() - began:.0f} s")
+    return 1 if found or not caught or not compared else 0
+
+
+def _options(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="dev.py prove reports", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--days", type=int, help="gaming days; 30, or 4 with --short")
+    parser.add_argument("--rounds", type=int, help="of each table and day; 40, or 8 with --short")
+    parser.add_argument("--seed", type=int, default=0, help="of all that is played")
+    parser.add_argument("--short", action="store_true", help="a form of some seconds")
+    options = parser.parse_args(argv)
+    options.days = options.days or (4 if options.short else 30)
+    options.rounds = options.rounds or (8 if options.short else 40)
+    return options
+
+
+def exported(conn: Connection, path: Path) -> tuple[Raw, int]:
+    """The raw events in DuckDB, by way of a file of JSON lines."""
+    count = 0
+    with path.open("w", encoding="utf-8") as file:
+        for position, stream, topic, state in conn.execute(
+            "SELECT notification_id, originator_id::text, topic, state FROM ledger.events ORDER BY notification_id"
+        ):
+            body = json.loads(bytes(state))
+            if topic != "DocumentRecorded.v1":
+                file.write(json.dumps({"position": position, "stream": stream, "topic": topic, "body": body}) + "\n")
+                count += 1
+    return Raw(path), count
+
+
+def compare(conn: Connection, raw: Raw) -> tuple[int, list[str]]:
+    """How many figures were compared, and where they differ."""
+    compared, found = 0, []
+    for name in DEFINITIONS:
+        first: Back | None = None
+        for form in writers.FORMS:
+            with conn.transaction():
+                conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                report = asked(conn, name)
+                back = written(report, form)
+            found += [f"{form}: {line}" for line in sums(report, back)]
+            if name in report_figures.REPORTS and first is None:
+                found += report_figures.differences(name, raw, back.rows)
+            if first is not None and back.rows != first.rows:
+                found.append(f"{name}: {form} has other rows than csv")
+            first = first or back
+            compared += sum(len(row) for row in back.rows)
+    return compared, found
+
+
+def unproved(conn: Connection) -> list[str]:
+    """What has to have happened, or nothing was proved of it."""
+    happened = {
+        "a correction of a closed day": "SELECT count(*) FROM report.corrected_bets WHERE posted_day <> gaming_day",
+        "a correction of an open day": "SELECT count(*) FROM report.corrected_bets WHERE posted_day = gaming_day",
+        "a payment beside the regulation": "SELECT count(*) FROM report.adjustments",
+        "a count win": "SELECT count(*) FROM report.table_counts WHERE openers = closers AND openers > 0",
+        **{
+            f"a void that is to {what}": f"SELECT count(*) FROM report.voids WHERE disposition = '{what}'"
+            for what in ("stand", "carry", "return")
+        },
+        **{
+            f"a correction {status}": f"SELECT count(*) FROM report.corrections WHERE status = '{status}'"
+            for status in ("approved", "declined")
+        },
+        **{
+            f"a bet that is {result}": f"SELECT count(*) FROM report.bets WHERE result = '{result}'"
+            for result in ("lost", "won", "push", "carried")
+        },
+    }
+    return [f"never: {what}" for what, query in happened.items() if conn.execute(query.encode()).fetchone() == (0,)]
+
+
+def asked(conn: Connection, name: str) -> Report:
+    now = datetime(2026, 12, 1, tzinfo=UTC)
+    return make(conn, name, Asked(Filters(), worth.of_log(conn), now=lambda: now, thresholds=_THRESHOLDS))
+
+
+def written(report: Report, form: str) -> Back:
+    out = io.BytesIO()
+    writers.write(report, form, out)
+    return read_back(form, out.getvalue(), {column.key: column.kind for column in report.shown})
+
+
+def sums(report: Report, back: Back) -> list[str]:
+    """Where the rows do not come to the totals that are printed under them."""
+    found = []
+    for total in back.totals:
+        rows = [row for row in back.rows if row.get("currency") == total.get("currency")]
+        for column in report.columns:
+            if column.sums and not column.hidden:
+                values = [row[column.key] for row in rows if row[column.key]]
+                summed = sum(map(Fraction, values), Fraction(0))
+                if summed != Fraction(total[column.key] or "0"):
+                    found.append(
+                        f"{report.name} {total.get('currency')} {column.key}: {total[column.key]} under rows of {summed}"
+                    )
+    if back.totals and len(back.totals) != len(report.totals):
+        found.append(f"{report.name}: {len(back.totals)} totals, not {len(report.totals)}")
+    return found
+
+
+def canary(conn: Connection, raw: Raw) -> bool:
+    """Whether a figure that is off by the smallest unit is found, in the reports that show it."""
+    with conn.transaction(force_rollback=True):
+        conn.execute(
+            "UPDATE projection.rounds SET lost = lost + 1, won = won - 1 WHERE round = (SELECT round FROM projection.rounds "
+            "WHERE won > 0 AND lost > 0 ORDER BY first_position LIMIT 1)"
+        )
+        report = asked(conn, "master-game")
+        found = report_figures.differences("master-game", raw, written(report, "csv").rows)
+    return len(found) >= 1 and not blind(conn, raw)
+
+
+def blind(conn: Connection, raw: Raw) -> list[str]:
+    """The figures of which it would not be found that one is wrong: each report's, in one of its rows after the other."""
+    missed = []
+    for name, (keys, _) in report_figures.REPORTS.items():
+        with conn.transaction():
+            conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            rows = written(asked(conn, name), "csv").rows
+        figures = report_figures.by_another_way(name, raw)
+        there = next(n for n, row in enumerate(rows) if tuple(row[key] for key in keys) in figures)
+        for column in figures[tuple(rows[there][key] for key in keys)]:
+            wrong = [row if n != there else {**row, column: f"{row[column]}1"} for n, row in enumerate(rows)]
+            if not report_figures.differences(name, raw, wrong):
+                missed.append(f"{name} {column}")
+    return missed
