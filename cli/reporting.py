@@ -90,6 +90,12 @@ def _options(definition: Definition) -> list[Callable[..., Any]]:
         ),
         click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file and not to the screen."),
     ]
+    if definition.plotted:
+        found.append(
+            click.option(
+                "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw it as well, into this .svg or .png file."
+            )
+        )
     return found
 
 
@@ -104,13 +110,25 @@ def print_report(dsn: str, definition: Definition, given: dict[str, Any]) -> Non
         form = given["named"]
     verify_place(form, out)
     with reading(dsn) as conn:
-        report = catalog.make(conn, definition.name, asked(conn, definition, given))
+        wanted = asked(conn, definition, given)
+        report = catalog.make(conn, definition.name, wanted)
+        if given.get("plot") is not None:
+            draw(report, wanted, given["plot"])
         if form == "table":
             output.emit(drawn(report), "table")
             return
         write(report, form, out)
     if form == "csv":
         tell(report)
+
+
+def draw(report: Report, wanted: Asked, path: Path) -> None:
+    """Draws a report, whose rows are kept to be written as well."""
+    from projections.reports.plots import plot
+
+    report.found = list(report.found)
+    plot(report, wanted.theory, path)
+    say(f"drawn in {path}")
 
 
 def verify_place(form: str, out: Path | None) -> None:

@@ -112,6 +112,8 @@ class Definition:
     """Whether it shows sums of bets, and so has to say what these rest on."""
     signed: Sequence[str] = ()
     """Who signs it on paper."""
+    plotted: bool = False
+    """Whether it can be drawn."""
     options: Sequence[str] = ()
     """What may be asked besides filters."""
 
@@ -147,6 +149,7 @@ _add(
         notes=[*master.NOTES, BY_OPENING],
         found=_master,
         signed=("Prepared by", "Reviewed by"),
+        plotted=True,
     )
 )
 
@@ -435,8 +438,8 @@ _add(
             Column("month", "month", "date", source=_MONTH),
             GAME,
             CURRENCY,
-            count("rounds", "rounds"),
-            count("bets", "bets"),
+            count("rounds", "rounds", below=2),
+            count("bets", "bets", below=2),
             money("handle", "handle", below=1),
             money("lost", "stakes lost"),
             money("gross_prizes", "gross prizes", source="v.prizes + v.commission + v.breakage"),
@@ -450,6 +453,7 @@ _add(
                 "lost − gross + comm. + break. + earlier",
                 "amount",
                 sums=True,
+                below=2,
                 derive=numbers("lost", "-gross_prizes", "commission", "breakage", "earlier"),
             ),
             money("adjusted", "adjusted", below=1, if_any=True),
@@ -473,6 +477,41 @@ def _exposure(conn: Connection, definition: Definition, asked: Asked) -> Read:
     given = {"codes": list(asked.thresholds), "amounts": list(asked.thresholds.values())}
     return Read(queries.rows(conn, source, definition.columns, asked.filters, given))
 
+
+_HOUR = (
+    "extract(hour FROM v.settled_at AT TIME ZONE "
+    "(SELECT p.zone FROM report.properties AS p WHERE p.property = v.property))::bigint"
+)
+
+
+_add(
+    Definition(
+        "hours",
+        "Win by hour",
+        "What each table won in each hour of the day, by the property's clock.",
+        Source(
+            "rounds",
+            ("currency", "property", "table", "game", "hour"),
+            where="v.settled_at IS NOT NULL",
+            grouped=True,
+            places=OF_MONEY,
+        ),
+        (
+            *PLACE,
+            Column("hour", "hour", "count", source=_HOUR),
+            CURRENCY,
+            Column("rounds", "rounds", "count", sums=True, source="1"),
+            count("resolved", "bets"),
+            money("handle", "handle"),
+            money("prizes", "net prizes", below=1),
+            money("win", "win"),
+            Column("win_percent", "win %", "percent", derive=ratio("win", "handle")),
+        ),
+        legend=f"{WIN}; hours are those in which the rounds were settled, as they are corrected by now",
+        subtotal_by=("property", "hour"),
+        plotted=True,
+    )
+)
 
 _add(
     Definition(
@@ -667,6 +706,7 @@ _add(
         legend=fairness.LEGEND,
         notes=fairness.NOTES,
         found=_fairness,
+        plotted=True,
         figures=False,
     )
 )
@@ -764,6 +804,7 @@ def make(conn: Connection, name: str, asked: Asked) -> Report:
         found=reading.rows(),
         notes=notes,
         later=reading.notes,
+        reading=reading,
         signed=found.signed,
         legend=found.legend,
         subtotal_by=found.subtotal_by,

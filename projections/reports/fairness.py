@@ -41,12 +41,11 @@ COLUMNS = (
     text("says", "says"),
 )
 LEGEND = (
-    "p: how often a fair game strays at least as far; p by Holm: the same with regard to how many tests there are; effect: "
-    "Cramér's V, from 0 (as expected) to 1, which does not grow with the trials; furthest off: the value that deviates most"
+    "p: how often a fair game strays at least as far; p by Holm: the same with regard to how many tests there are; "
+    "effect: Cramér's V, from 0 (as expected) to 1, which does not grow with the trials; "
+    "furthest off: the value with the largest deviation"
 )
-NOTES = (
-    "outcomes count as last corrected; an odd result is a reason to look at wheel, dice and recording, and alone proves nothing",
-)
+NOTES = ("outcomes count as last corrected; an odd result is a reason to look at wheel, dice and records, and no proof",)
 _OUTCOMES = (*PLACE, Column("outcome", "outcome", "text"), Column("times", "times", "count", sums=True))
 
 
@@ -161,10 +160,8 @@ class Fairness:
         corrected = dict(zip(tested, holm([tests[key].p or 0.0 for key in tested]), strict=True))
         low = sum((tests[key].p or 0.0) < ODD for key in tested)
         if tested:
-            self.notes.append(
-                f"of {len(tested)} tests some look odd by chance: about {len(tested) * ODD:.1f} have a p below {ODD} where "
-                f"nothing is wrong; here {low} have"
-            )
+            chance = f"about {len(tested) * ODD:.1f} have a p below {ODD} where nothing is wrong; here {low} have"
+            self.notes.append(f"of {len(tested)} tests some look odd by chance: {chance}")
         for key, test in tests.items():
             yield (*key, *_told(test, corrected.get(key)))
 

@@ -96,6 +96,8 @@ class Report:
     """What a reader has to know of its figures."""
     subtotal_by: Sequence[str] = ()
     """Keys of the columns whose common values have a subtotal."""
+    reading: Any = None
+    """What it was made of; a plot may ask for more than rows."""
     signed: Sequence[str] = ()
     """Who signs it on paper."""
     subtotals: list[Total] = field(default_factory=list)

@@ -12,14 +12,17 @@ from typing import Any
 import psycopg
 import pytest
 from click.testing import CliRunner, Result
+from matplotlib.figure import Figure
 from msgspec.structs import replace
 
 from cli.main import roundledger
 from ledger import worth
+from ledger.errors import Refusal
 from projections.reports import writers
 from projections.reports.catalog import DEFINITIONS, Asked, make
 from projections.reports.filters import Filters
 from projections.reports.model import Report, plain
+from projections.reports.plots import PLOTS, plot
 from projections.runner import catch_up
 from tests.forms import read_back
 from tests.integration.everything import play_everything
@@ -195,3 +198,33 @@ def test_a_table_goes_to_the_screen(day: str, tmp_path: Path) -> None:
     result = run("ggr", "--out", str(tmp_path / "x"))
     assert result.exit_code == 2
     assert "give a --format" in result.output
+
+
+@pytest.mark.parametrize("name", [name for name, found in DEFINITIONS.items() if found.plotted])
+@pytest.mark.parametrize("day", ["2026-11-29", "2001-01-01"], ids=["a day", "a day with nothing"], indirect=False)
+def test_a_report_is_drawn_as_a_plot(name: str, day: str, dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    play_everything(dsn)
+    monkeypatch.setenv("LEDGER_DSN", dsn)
+    for form, begins in (("png", b"\x89PNG"), ("svg", b"<?xml")):
+        target = tmp_path / f"{name}.{form}"
+        result = run(name, "--day", day, "--plot", str(target), "--csv")
+        assert result.exit_code == 0, result.output
+        assert target.read_bytes().startswith(begins)
+
+
+def test_amounts_of_two_currencies_are_never_on_one_axis(conn: psycopg.Connection[Any]) -> None:
+    for name in ("hours", "master-game"):
+        report = made(conn, name)
+        report.found = list(report.found)
+        figure = Figure()
+        PLOTS[name](report, worth.of_log(conn), figure)
+        said = [f"{axis.get_ylabel()} {axis.get_title()}" for axis in figure.axes]
+        assert all(("MOP" in each) != ("HKD" in each) for each in said), said
+        assert {code for code in ("MOP", "HKD") for each in said if code in each} == {"MOP", "HKD"}
+
+
+def test_what_cannot_be_drawn_is_refused(conn: psycopg.Connection[Any], tmp_path: Path) -> None:
+    for name, file in (("ggr", "a.svg"), ("hours", "a.pdf")):
+        with pytest.raises(Refusal, match="LGR-0121"):
+            plot(made(conn, name), worth.of_log(conn), tmp_path / file)
+    assert not list(tmp_path.iterdir())

@@ -58,7 +58,7 @@ def test_table_days_come_to_the_table_report(conn: psycopg.Connection[Any]) -> N
         "regulation",
         "applied",
         "currency",
-        *(name.replace("win", "rounds_win") for name in FIGURES),
+        *FIGURES,
     ):
         for name, value in zip(FIGURES, figures, strict=True):
             sums[table, regulation, applied or "", currency, name] += value if name in ("rounds", "bets") else minor(value)
