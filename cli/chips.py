@@ -68,10 +68,10 @@ PIECES = _Pieces()
 
 @click.group()
 def chips() -> None:
-    """Count chips, record fills, credits and drops; each slip takes two persons.
+    """Counts, fills, credits and drops of tables.
 
-    One writes a slip, another signs it, and only then does it count. A wrong slip is cancelled: by one person as long as nobody
-    has signed it, by two afterwards. Who you are says your token, in LEDGER_TOKEN or a file.
+    Each slip takes two persons: one writes it, another signs it, and only then does it count. A wrong slip is cancelled: by one
+    person as long as nobody has signed it, by two afterwards. Who you are says your token, in LEDGER_TOKEN or a file.
     """
 
 
@@ -107,7 +107,10 @@ def slip_options(command: Command) -> Command:
 @person_options
 @output_options
 def count(table: str, kind: str, pieces: Sequence[tuple[str, int]], more: dict[str, str], speaking: Speaking, form: Form) -> None:
-    """Record a count of the table's chips: 100x40 is forty chips of 100.00."""
+    """Record a count of a table's chips.
+
+    100x40 is forty chips of 100.00.
+    """
     from ledger.events import ChipsCounted
 
     _write(ChipsCounted, table, kind, {"kind": kind, **_tray(pieces, more["currency"])}, more, speaking, form)
@@ -123,7 +126,7 @@ def count(table: str, kind: str, pieces: Sequence[tuple[str, int]], more: dict[s
 def fill(
     table: str, number: int, pieces: Sequence[tuple[str, int]], more: dict[str, str], speaking: Speaking, form: Form
 ) -> None:
-    """Record a fill: chips from the cage to the table, by the slip of this number."""
+    """Record a fill: chips from the cage to the table."""
     from ledger.events import FillRecorded
 
     _write(FillRecorded, table, "fill", {"number": number, **_tray(pieces, more["currency"])}, more, speaking, form)
@@ -139,7 +142,7 @@ def fill(
 def credit(
     table: str, number: int, pieces: Sequence[tuple[str, int]], more: dict[str, str], speaking: Speaking, form: Form
 ) -> None:
-    """Record a credit: chips from the table to the cage, by the slip of this number."""
+    """Record a credit: chips from the table to the cage."""
     from ledger.events import CreditRecorded
 
     _write(CreditRecorded, table, "credit", {"number": number, **_tray(pieces, more["currency"])}, more, speaking, form)
@@ -156,7 +159,10 @@ def credit(
 @person_options
 @output_options
 def drop(table: str, box: str, cash: str, vouchers: str, more: dict[str, str], speaking: Speaking, form: Form) -> None:
-    """Record what a table's drop box held; two of the count team sign it."""
+    """Record what a table's drop box held.
+
+    Two of the count team sign it.
+    """
     from ledger.events import DropCounted
     from ledger.money import parse_plain
 
@@ -199,7 +205,7 @@ def confirm(table: str, kind: str, slip: UUID, cancellation: bool, speaking: Spe
 @person_options
 @output_options
 def cancel(table: str, kind: str, slip: UUID, reason: str, note: str | None, speaking: Speaking, form: Form) -> None:
-    """Cancel a slip; one that was signed, once another person signs that too."""
+    """Cancel a slip. Two persons, once it is signed."""
     from ledger.events import SlipCancelled
     from ledger.reports import type_of
 
@@ -226,7 +232,7 @@ def cancel(table: str, kind: str, slip: UUID, reason: str, note: str | None, spe
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="At most so many.")
 @output_options
 def slips(house: str | None, table: str | None, day: date | None, waiting: bool, limit: int, form: Form) -> int:
-    """List the slips, the latest first, and the numbers that are missing."""
+    """List slips, and the numbers that are missing."""
     import msgspec
 
     from projections import days

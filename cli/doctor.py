@@ -7,18 +7,81 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.options import Form, examples, output_options
-from cli.output import emit_json, emit_lines, emit_record, visible
+from cli.output import Column, counted, emit_csv, emit_json, emit_lines, emit_record, visible
 from cli.progress import Progress
 from cli.session import database
 
 if TYPE_CHECKING:
+    from ledger.api.examination import Checked
     from ledger.store.standing import Standing
     from ledger.store.trial import Trial
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-def doctor() -> None:
-    """Examine the database. Nothing of the ledger is changed."""
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    epilog=examples(
+        "roundledger doctor",
+        "roundledger doctor --service http://127.0.0.1:8044",
+        "roundledger doctor --json | jq '.findings[] | {code, fix}'",
+        codes="0 nothing was found, 1 something was, 2 could not look, or not at everything.",
+    ),
+)
+@click.option("--service", metavar="URL", help="Ask this service as well how it is.")
+@output_options
+@click.pass_context
+def doctor(context: click.Context, service: str | None, form: Form) -> int | None:
+    """Examine the ledger and its database, changing nothing.
+
+    The server and what it promises, the schema, clocks and disk, who keeps others waiting, projections and wake-ups, terminals
+    with gaps, keys and tokens that end, and what waits for a person. Each finding has a code and what to do.
+    """
+    if context.invoked_subcommand is not None:
+        return None
+    from ledger.api.examination import examine
+
+    with database(schema=False) as dsn:
+        done = list(examine(dsn, service=service))
+    _emit(done, form)
+    if any(check.findings for check in done):
+        return 1
+    return 2 if any(check.result == "failed" for check in done) else 0
+
+
+_FOUND = (
+    Column("check", "check"),
+    Column("code", "code"),
+    Column("title", "title"),
+    Column("detail", "detail"),
+    Column("fix", "fix"),
+)
+
+
+def _emit(done: list[Checked], form: Form) -> None:
+    import msgspec
+
+    found = [{"check": check.name, **msgspec.structs.asdict(finding)} for check in done for finding in check.findings]
+    if form == "csv":
+        emit_csv(_FOUND, found)
+    elif form == "json":
+        checks = [{"name": check.name, "result": check.result, "detail": check.detail} for check in done]
+        emit_json({"clean": not found, "findings": found, "checks": checks})
+    else:
+        width = max(len(check.name) for check in done)
+        lines = []
+        for check in done:
+            lines.append(f"{check.name.ljust(width)}  {check.result}{': ' if check.detail else ''}{visible(check.detail)}")
+            for finding in check.findings:
+                lines += [
+                    f"  {finding.code}  {finding.title}: {visible(finding.detail)}",
+                    f"         fix: {visible(finding.fix)}",
+                ]
+        number = counted(len(found), "finding")
+        failed = [check.name for check in done if check.result == "failed"]
+        lines.append(
+            f"doctor: {number if found else 'nothing was found'}{'; not looked at: ' + ', '.join(failed) if failed else ''}"
+        )
+        emit_lines(lines)
 
 
 @doctor.command(

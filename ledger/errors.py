@@ -141,6 +141,10 @@ CODES: dict[str, Code] = {
     "LGR-0522": Code("The log does not hold what this cursor has read", 410),
     "LGR-0523": Code("A projection stands still", 503, retryable=True),
     "LGR-0524": Code("The database cannot take this event", 422),
+    "LGR-0530": Code("The projections are at work already", 409, retryable=True),
+    "LGR-0531": Code("There is nothing to switch to", 409),
+    "LGR-0532": Code("The projections' tables are in use", 409, retryable=True),
+    "LGR-0533": Code("Something is in the way of the projections' tables", 409),
     # 06: the property's configuration
     "LGR-0601": Code("No property is configured", 409),
     "LGR-0602": Code("Unknown table", 422),

@@ -254,7 +254,7 @@ class Houses:
         Terminals choose the ids of rounds. In an old log one may have that of this stream: the document is then in the next.
         """
         for n in count():
-            stream = uuid5(_DOCUMENTS, f"regulation:{sha256}" if n == 0 else f"regulation:{sha256}/{n}")
+            stream = _regulation_stream(sha256, n)
             event = cast("RoundEvent | None", next(iter(self._events.get(stream, limit=1)), None))
             if event is None:
                 return stream, None
@@ -263,20 +263,53 @@ class Houses:
         raise AssertionError("count() has no end")
 
 
+# For whoever asks without the application.
+
+
 def in_force(conn: psycopg.Connection[Any]) -> list[Property]:
-    """The properties in force as the log has them now, by id; for whoever asks without the application."""
+    """The properties in force as the log has them now, by id."""
     found = {config.id: config for _, config in configurations(conn)}
     return [found[key] for key in sorted(found)]
 
 
 def configurations(conn: psycopg.Connection[Any]) -> list[tuple[int, Property]]:
     """Every configuration that was ever logged, with its position, the oldest first."""
+    return [(position, property_.from_content(logged.content)) for position, logged in _logged(conn, _PROPERTIES)]
+
+
+def configuration(conn: psycopg.Connection[Any], sha256: str) -> Property:
+    """The configuration with this hash, whether or not it is in force. Raises Refusal LGR-0504."""
+    for _, logged in _logged(conn, _PROPERTIES):
+        if logged.sha256 == sha256:
+            return property_.from_content(logged.content)
+    raise Refusal("LGR-0504", f"the log does not hold the configuration {sha256}", value=sha256)
+
+
+def regulation(conn: psycopg.Connection[Any], sha256: str) -> Regulation:
+    """The regulation with this content hash, from the log. Raises Refusal LGR-0504."""
+    for n in count():
+        found = _logged(conn, _regulation_stream(sha256, n))
+        if not found:
+            raise Refusal("LGR-0504", f"the log does not hold the regulation {sha256}", value=sha256)
+        if found[0][1].sha256 == sha256:
+            return Regulation.from_content(found[0][1].content)
+    raise AssertionError("count() has no end")
+
+
+def _logged(conn: psycopg.Connection[Any], stream: UUID) -> list[tuple[int, DocumentRecorded]]:
+    """The documents of a stream with their positions, oldest first; what is no document counts as one without content."""
     rows = conn.execute(
-        "SELECT notification_id, state FROM ledger.events WHERE originator_id = %s ORDER BY originator_version", (_PROPERTIES,)
+        "SELECT notification_id, topic, state FROM ledger.events WHERE originator_id = %s ORDER BY originator_version", (stream,)
     ).fetchall()
+    nothing = DocumentRecorded(kind="", name="", sha256="", content="", recorded_at=datetime.fromtimestamp(0, UTC))
     return [
-        (position, property_.from_content(msgspec.json.decode(state, type=DocumentRecorded).content)) for position, state in rows
+        (position, msgspec.json.decode(state, type=DocumentRecorded) if topic == DocumentRecorded.TOPIC else nothing)
+        for position, topic, state in rows
     ]
+
+
+def _regulation_stream(sha256: str, n: int) -> UUID:
+    return uuid5(_DOCUMENTS, f"regulation:{sha256}" if n == 0 else f"regulation:{sha256}/{n}")
 
 
 def _given_up(held: Property, config: Property) -> list[str]:

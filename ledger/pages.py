@@ -258,11 +258,23 @@ PAGES: dict[str, str] = {
     "The detail says what it refused. A server that stands by for another is read-only.",
     "LGR-0516": "The connection settings are not shown, for there may be a password in them.",
     "LGR-0517": "The role may connect but not do this. The owner of the database can grant the right.",
-    "LGR-0518": "The read side had not reached the position asked for by `at_least` within two seconds. Ask again.",
+    "LGR-0518": "The read side had not reached the position asked for by `at_least` or `at` within two seconds. Ask again. "
+    "A command does not wait: the log ends before that position, or a projection stands still.",
     "LGR-0521": "One process at a time writes a table. It gives the table back two seconds after the table's last event, or when "
     "it ends, however it ends. Post to the process that the answer names, or send the same events again in a moment.",
     "LGR-0522": "A cursor names the event that was read last. The log holds another event at that position, or none: it was "
     "restored to an earlier point. Read again from a position before the restore, and discard what was read beyond it.",
+    "LGR-0530": "One process at a time rebuilds, compares or switches the projections' tables; the detail says which one does. "
+    "Its right ends with the process, however that ends. What it has built stays, and the next rebuild goes on with it.",
+    "LGR-0531": "`roundledger projections switch` puts tables in place that `roundledger projections rebuild` has built. None "
+    "were built, or by other code than this release's, or they stand still at an event that the live ones have folded. The live "
+    "tables were not touched.",
+    "LGR-0532": "The switch needs the tables for a moment alone. It tries again and again, a second at most each time, so "
+    "that nobody who reads is kept waiting; somebody read all the while. Nothing was changed: let the named session end and try "
+    "again.",
+    "LGR-0533": "Views are made anew over the new tables. What else was made over them (a materialized view, a function bound to "
+    "them, a publication, a policy, a trigger, a foreign key) would stay with the tables that are replaced; so nothing was "
+    "changed. Or the tables replaced by an earlier switch are still there: `roundledger projections drop old`.",
     "LGR-0523": (
         "A projection met an event that it cannot fold, and stands still before it, so that balances and reports miss what came "
         "after. Posts are taken as ever. The log names the event and the reason; install the release that can fold it, or repair "

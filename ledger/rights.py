@@ -98,6 +98,7 @@ READS: Mapping[str, tuple[Who, ...]] = {
     "/v1/rounds/": EVERYBODY,  # a terminal those of its own table
     "/v1/terminals/": ("terminal", *_THE_OFFICE),  # a terminal what was received of itself
     "/v1/balances": _THE_OFFICE,
+    "/v1/tables": _THE_OFFICE,
     "/v1/reports/": _THE_OFFICE,
     "/v1/time": EVERYBODY,
     "/time": EVERYBODY,

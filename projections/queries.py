@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
 import psycopg
+from psycopg import sql
 
 from ledger.store import log
 from projections.tally import Line
@@ -269,6 +270,26 @@ def tables_played(conn: Connection) -> list[str]:
     return [table for (table,) in conn.execute("SELECT DISTINCT table_id FROM projection.rounds ORDER BY table_id")]
 
 
+class LatestRound(NamedTuple):
+    """The round that was opened last at a table."""
+
+    round: UUID
+    status: str
+    game: str
+    currency: str
+
+
+def latest_rounds(conn: Connection, tables: Sequence[str]) -> dict[str, LatestRound | None]:
+    """Table → its latest round, which is the one that is being played if any is; in the order of the tables."""
+    rows = conn.execute(
+        "SELECT named.id, r.round, r.status, r.game, r.currency FROM unnest(%s::text[]) WITH ORDINALITY AS named(id, place) "
+        "LEFT JOIN LATERAL (SELECT * FROM projection.rounds WHERE table_id = named.id ORDER BY first_position DESC LIMIT 1) AS r "
+        "ON true ORDER BY named.place",
+        (list(tables),),
+    )
+    return {table: None if round_ is None else LatestRound(round_, *rest) for table, round_, *rest in rows}
+
+
 def rounds_list(
     conn: Connection,
     *,
@@ -305,11 +326,12 @@ def round_view(conn: Connection, round_id: UUID) -> RoundView | None:
     return view(log.stream(conn, round_id))
 
 
-def positions(conn: Connection) -> list[ProjectionPosition]:
+def positions(conn: Connection, schema: str = "projection") -> list[ProjectionPosition]:
     """Where each projection stands, by name. What it lags behind is `ledger.store.log.head` less its position."""
     rows = conn.execute(
-        "SELECT name, position, updated_at, stopped_at, stopped_by, stop_reason FROM projection.positions "
-        'ORDER BY name COLLATE "C"',
+        sql.SQL(
+            'SELECT name, position, updated_at, stopped_at, stopped_by, stop_reason FROM {}.positions ORDER BY name COLLATE "C"'
+        ).format(sql.Identifier(schema)),
         binary=True,
     )
     return [

@@ -171,17 +171,27 @@ def _compare(live: Connection, scratch: Connection, rows: dict[str, int]) -> Dif
     """The first difference; `rows` is filled with how many rows were compared."""
     for projection in PROJECTIONS:
         for table in projection.tables:
-            columns, types, key = _shape(live, table)
-            ours, theirs = _pages(live, "projection", table, columns, key), _pages(scratch, _SCRATCH, table, columns, key)
-            rows[table] = 0
-            for page, fresh in zip_longest(ours, theirs, fillvalue=_NO_ROWS):
-                if page != fresh:
-                    pairs = enumerate(zip_longest(page, fresh))
-                    at, (row, other) = next((at, pair) for at, pair in pairs if pair[0] != pair[1])
-                    rows[table] += at
-                    return _difference(table, columns, types, key, row, other)
-                rows[table] += len(page)
+            rows[table], difference = compare_table(live, scratch, _SCRATCH, table)
+            if difference is not None:
+                return difference
     return None
+
+
+def compare_table(live: Connection, other: Connection, schema: str, table: str) -> tuple[int, Difference | None]:
+    """How many rows of a live table are those of its copy in a schema, from the first on, and the first difference.
+
+    Both connections have to print dates and times alike, and be in a transaction.
+    """
+    columns, types, key = _shape(live, table)
+    ours, theirs = _pages(live, "projection", table, columns, key), _pages(other, schema, table, columns, key)
+    alike = 0
+    for page, fresh in zip_longest(ours, theirs, fillvalue=_NO_ROWS):
+        if page != fresh:
+            pairs = enumerate(zip_longest(page, fresh))
+            at, (row, another) = next((at, pair) for at, pair in pairs if pair[0] != pair[1])
+            return alike + at, _difference(table, columns, types, key, row, another)
+        alike += len(page)
+    return alike, None
 
 
 Row = tuple[str | None, ...]

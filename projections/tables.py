@@ -18,6 +18,7 @@ from ledger.events import EVENTS, DocumentRecorded, Event, Recorded
 from projections.fold import Movement, keep_books
 from projections.kept import Kept, copy, copy_in
 from projections.known import BY_KIND, CORRECTIONS, DAYS, HOLDS, ROUNDS, STAFF, known
+from projections.moments import changes, earliest
 from projections.placed import write_bets
 from projections.rows import ChipsRow, LateBetRow, VoidRow
 from projections.tally import COUNTED, Heading, Line, count_up
@@ -57,6 +58,8 @@ def _apply_ledger(cursor: Cursor, events: Sequence[Recorded]) -> None:
     DAYS.write(cursor, (), books.days)
     copy(cursor, _COPY_MOVEMENTS, _MOVEMENT_TYPES, books.movements)
     _add(cursor, _ADD_BALANCES, ((*key, delta) for key, delta in books.balances.items()))
+    _add(cursor, _ADD_CHANGES, ((*key, delta) for key, delta in changes(books.movements).items()))
+    _add(cursor, _ADD_TIMES, earliest(events).items())
 
 
 def _write(cursor: Cursor, table: Kept[Any], rows: Mapping[Any, Any], before: Container[Any]) -> None:
@@ -82,6 +85,8 @@ LEDGER = Projection(
         "results",
         "movements",
         "balances",
+        "balance_changes",
+        "log_times",
         "holds",
         "corrections",
         "voids",
@@ -149,6 +154,11 @@ _LATE_BETS = Kept("late_bets", LateBetRow, ["position"])
 _COPY_MOVEMENTS = copy_in("movements", Movement._fields)
 _MOVEMENT_TYPES = ["int8", "int4", "uuid", "uuid", "text", "text", "text", "text", "numeric", "uuid"]
 _ADD_BALANCES = _add_to("balances", {"account": "text", "currency": "text"}, {"balance": "numeric"})
+_ADD_CHANGES = _add_to("balance_changes", {"account": "text", "currency": "text", "block": "int8"}, {"change": "numeric"})
+_ADD_TIMES = b"""
+    INSERT INTO log_times AS old (block, earliest) SELECT * FROM unnest(%s::int8[], %s::timestamptz[])
+    ON CONFLICT (block) DO UPDATE SET earliest = excluded.earliest WHERE excluded.earliest < old.earliest
+"""
 
 _HEADING = {column: "date" if column == "gaming_day" else "text" for column in Heading._fields}
 _SELECT_HEADINGS = sql.SQL("SELECT round, {} FROM table_rounds WHERE round = ANY (%s)").format(_names(_HEADING)).as_bytes()

@@ -32,6 +32,7 @@ from ledger.pages import page
 from ledger.reports import Report, Verdict
 from ledger.store.server import UNFIT
 from ledger.writer import Writer
+from projections.moments import Moment, moment
 from projections.queries import ProjectionPosition
 from projections.reports import catalog
 from projections.reports.filters import Filters, period, thresholds
@@ -179,13 +180,38 @@ class Door:
         return _json(found)
 
     async def get_balances(self, request: Request) -> Response:
-        given = parameters(request, "at_least", "prefix", "currency", "after", "limit")
+        given = parameters(request, "at", "at_least", "prefix", "currency", "after", "limit")
         limit = digits(given, "limit", PAGE)
         if not 1 <= limit <= PAGE:
             raise Refusal("LGR-0108", f"a page holds 1 to {PAGE} balances", field="limit", value=given["limit"])
+        at = await self._moment(given)
         await self._caught_up(given)
         prefix, currency, after = (given.get(name) for name in ("prefix", "currency", "after"))
-        return _json(await self._read(lambda: self._reader.balances(prefix=prefix, currency=currency, after=after, limit=limit)))
+        return _json(
+            await self._read(lambda: self._reader.balances(prefix=prefix, currency=currency, after=after, limit=limit, at=at))
+        )
+
+    async def get_liabilities(self, request: Request) -> Response:
+        given = parameters(request, "at_least")
+        await self._caught_up(given)
+        return _json(await self._read(lambda: self._reader.liabilities(table=None)))
+
+    async def get_liability(self, request: Request) -> Response:
+        given = parameters(request, "at_least")
+        table = request.path_params["id"]
+        await self._caught_up(given)
+        found = await self._read(lambda: self._reader.liabilities(table=table)) if table.isprintable() else None
+        if found is None or not found.tables:
+            raise Refusal(
+                "LGR-0602", "no table of this id is configured", field="id", value=printable(table), help="GET /v1/tables"
+            )
+        return _json(found)
+
+    async def get_trial(self, request: Request) -> Response:
+        given = parameters(request, "at", "at_least")
+        at = await self._moment(given)
+        await self._caught_up(given)
+        return _json(await self._read(lambda: self._reader.trial(at=at)))
 
     async def get_tables(self, request: Request) -> Response:
         given = parameters(request, "at_least", "day")
@@ -311,16 +337,25 @@ class Door:
         # One body at a time: however many are made to take long, they take one thread of the processor.
         return anyio.CapacityLimiter(1)
 
+    async def _moment(self, given: dict[str, str]) -> Moment | None:
+        """The moment that the request asks of, once the read side has reached it: of a time, all that is in the log by now."""
+        if "at" not in given:
+            return None
+        at = moment(given["at"], self._now(), "at")
+        await self._reached(at if isinstance(at, int) else await self._read(self._reader.end), "at")
+        return at
+
     async def _caught_up(self, given: dict[str, str]) -> None:
         """Wait until the read side has reached the position that the request names."""
-        wanted = digits(given, "at_least", 0)
-        if not wanted:
-            return
+        if wanted := digits(given, "at_least", 0):
+            await self._reached(wanted, "at_least")
+
+    async def _reached(self, wanted: int, field: str) -> None:
         end = time.monotonic() + CATCH_UP_SECONDS
         while (position := _reached(await self._read(self._reader.projections))) < wanted:
             if time.monotonic() >= end:
                 raise Refusal(
-                    "LGR-0518", f"the read side is at position {position}", field="at_least", value=str(wanted), help="ask again"
+                    "LGR-0518", f"the read side is at position {position}", field=field, value=str(wanted), help="ask again"
                 )
             await anyio.sleep(_CATCH_UP_PAUSE)
 

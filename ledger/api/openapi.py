@@ -12,7 +12,7 @@ import msgspec
 
 from ledger.api import bodies, codes, feed, intake, metrics, plain, problems
 from ledger.api.parameters import REPORT_FORMS
-from ledger.api.views import Answer, Balances, Health, Problem, Ready, TerminalView, Time
+from ledger.api.views import Answer, Balances, Health, Liabilities, Problem, Ready, TerminalView, Time, Trial
 from ledger.errors import CODES
 from ledger.feed.source import PAGE
 from ledger.reports import TYPES
@@ -22,7 +22,7 @@ from projections.reports.filters import PLACES
 from projections.reports.model import Kind
 from projections.views import RoundView
 
-_ANSWERS = (Answer, Balances, Health, Problem, Ready, RoundView, TableReport, TerminalView, Time)
+_ANSWERS = (Answer, Balances, Health, Liabilities, Problem, Ready, RoundView, TableReport, TerminalView, Time, Trial)
 _REF = "#/components/schemas/{name}"
 _SECONDS = {"type": "integer", "minimum": 1}
 _UUID = {"type": "string", "format": "uuid"}
@@ -167,6 +167,12 @@ def _paths() -> dict[str, Any]:
     at_least = _query(
         "at_least", "Wait up to two seconds until the read side has reached this position.", {"pattern": "^[0-9]{1,18}$"}
     )
+    at = _query(
+        "at",
+        "As of a position in digits, or as of a time with its offset (RFC 3339): all events up to the last one that had been "
+        "received by then. The answer says which position that is. A time of the last seconds may still gain events.",
+        {"examples": ["1234", "2026-11-29T22:30:00+08:00"]},
+    )
     round_id = {"name": "id", "in": "path", "required": True, "schema": _UUID}
     return {
         "/v1/events": {
@@ -206,8 +212,12 @@ def _paths() -> dict[str, Any]:
                 _query("currency", "ISO 4217 code.", {}),
                 _query("after", "Continue behind this balance: the `after` of the page before.", {}),
                 _query("limit", "Balances in the answer.", {"pattern": "^[0-9]{1,4}$", "default": "1000"}),
+                at,
                 at_least,
             ],
+        ),
+        "/v1/balances/trial": _get(
+            "getTrialBalance", "The trial balance: all accounts by kind, summing to zero", "Trial", [at, at_least]
         ),
         "/v1/reports/tables": _get(
             "getTableReports",
@@ -216,6 +226,13 @@ def _paths() -> dict[str, Any]:
             [_query("day", "One gaming day; all without it.", {"format": "date"}), at_least],
         ),
         "/v1/reports/{name}": _report(at_least),
+        "/v1/tables": _get("getLiabilities", "What each table may still have to pay", "Liabilities", [at_least]),
+        "/v1/tables/{id}/liability": _get(
+            "getLiability",
+            "What one table may still have to pay",
+            "Liabilities",
+            [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}, at_least],
+        ),
         "/v1/terminals/{id}": _get(
             "getTerminal",
             "What was received of a terminal, and what is missing",

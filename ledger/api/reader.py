@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
+from threading import Lock
 from typing import IO, Any, Self
 from uuid import UUID
 
@@ -14,14 +15,17 @@ from psycopg_pool import ConnectionPool
 
 from ledger import assumed, houses, worth
 from ledger.api.access import Register
-from ledger.api.views import AskedReport, Balances, TerminalView, sequence
+from ledger.api.liabilities import liabilities
+from ledger.api.views import AskedReport, Balances, Liabilities, TerminalView, Trial, sequence
+from ledger.application.liability import Terms
 from ledger.errors import Refusal
 from ledger.sequences import Numbers
 from ledger.sequences import received as told_of
 from ledger.store import credentials, log, migrate, waits
 from ledger.store.sequences import standings
-from projections import queries
-from projections.queries import ProjectionPosition, TableReport
+from projections import moments, queries
+from projections.moments import Moment
+from projections.queries import Balance, ProjectionPosition, TableReport
 from projections.reports import catalog, writers
 from projections.tables import LEDGER
 from projections.views import RoundView
@@ -47,6 +51,7 @@ class SqlReader:
             open=False,
             name="ledger-reader",
         )
+        self._terms, self._terms_lock = Terms(), Lock()
 
     def __enter__(self) -> Self:
         self._pool.open()
@@ -94,16 +99,36 @@ class SqlReader:
         told = (told_of(epoch.terminal, epoch.epoch, Numbers(epoch.received)) for epoch in reversed(epochs))
         return TerminalView(terminal=terminal, table=epochs[-1].table, sequences=tuple(map(sequence, told)))
 
-    def balances(self, *, prefix: str | None, currency: str | None, after: str | None, limit: int) -> Balances:
-        with self._snapshot() as conn:
-            found = queries.balances(conn, prefix, currency)
-            position = next((at.position for at in queries.positions(conn) if at.name == LEDGER.name), "0")
+    def balances(self, *, prefix: str | None, currency: str | None, after: str | None, limit: int, at: Moment | None) -> Balances:
+        position, found = self._balances(at, prefix, currency)
         if after is not None:
             behind = _cursor(after)
             found = [balance for balance in found if (balance.account, balance.currency) > behind]
         page = found[:limit]
         more = f"{page[-1].account},{page[-1].currency}" if len(found) > limit else None
-        return Balances(position=position, balances=page, after=more)
+        return Balances(position=position, at=_time(at), balances=page, after=more)
+
+    def liabilities(self, *, table: str | None) -> Liabilities:
+        with self._snapshot() as conn, self._terms_lock:
+            position, found = liabilities(conn, self._terms, table)
+        return Liabilities(position=position, tables=found)
+
+    def trial(self, *, at: Moment | None) -> Trial:
+        position, found = self._balances(at)
+        lines = moments.trial(found)
+        sums: dict[str, int] = {}
+        for line in lines:
+            sums[line.currency] = sums.get(line.currency, 0) + int(line.balance)
+        return Trial(position=position, at=_time(at), lines=lines, sums={code: str(total) for code, total in sums.items()})
+
+    def _balances(self, at: Moment | None, prefix: str | None = None, currency: str | None = None) -> tuple[str, list[Balance]]:
+        """As of which position, and the balances."""
+        with self._snapshot() as conn:
+            if at is None:
+                position = next((each.position for each in queries.positions(conn) if each.name == LEDGER.name), "0")
+                return position, queries.balances(conn, prefix, currency)
+            reached = moments.position_at(conn, at) if isinstance(at, datetime) else at
+            return str(reached), moments.balances_at(conn, reached, prefix, currency)
 
     def tables(self, *, day: date | None) -> TableReport:
         with self._snapshot() as conn:
@@ -125,6 +150,10 @@ class SqlReader:
     def _snapshot(self) -> Iterator[psycopg.Connection[Any]]:
         with self._pool.connection() as conn, conn.transaction():
             yield conn
+
+
+def _time(at: Moment | None) -> datetime | None:
+    return at if isinstance(at, datetime) else None
 
 
 def _cursor(text: str) -> tuple[str, str]:

@@ -14,7 +14,9 @@ from uuid import UUID
 
 import msgspec
 
+from ledger.application.liability import Liability
 from ledger.reports import Received
+from projections.moments import Moment, TrialLine
 from projections.queries import Balance, ProjectionPosition, TableReport
 from projections.reports.filters import Filters
 from projections.views import RoundView
@@ -99,10 +101,33 @@ class Balances(View, frozen=True, kw_only=True):
     """Balances in order of account and currency."""
 
     position: Position
-    """Up to where in the log they are known."""
+    """As of where in the log they are: up to where it is known, or the position asked for, or that of the time asked for."""
+    at: datetime | None = None
+    """The time asked for: by then the events up to the position had been received."""
     balances: list[Balance]
     after: str | None = None
     """Where more follow: the parameter `after` of the next page."""
+
+
+class Trial(View, frozen=True, kw_only=True):
+    """The trial balance: all accounts by kind. In each currency the balances sum to zero."""
+
+    position: Position
+    """As in Balances."""
+    at: datetime | None = None
+    """As in Balances."""
+    lines: list[TrialLine]
+    sums: dict[str, str]
+    """Currency → sum of all its balances in minor units: "0", or the books are broken."""
+
+
+class Liabilities(View, frozen=True, kw_only=True):
+    """What tables may still have to pay."""
+
+    position: Position
+    """As of where in the log."""
+    tables: list[Liability]
+    """By table, a line for each currency: one, but where the table held stakes in another before."""
 
 
 class Health(View, frozen=True, kw_only=True):
@@ -173,8 +198,14 @@ class Reader(Protocol):
     def terminal(self, terminal: str) -> TerminalView | None:
         """What was received of a terminal that has numbered an event."""
 
-    def balances(self, *, prefix: str | None, currency: str | None, after: str | None, limit: int) -> Balances:
-        """At most `limit` balances after `after`, of accounts whose name begins with `prefix`."""
+    def balances(self, *, prefix: str | None, currency: str | None, after: str | None, limit: int, at: Moment | None) -> Balances:
+        """At most `limit` balances after `after`, of accounts whose name begins with `prefix`; now, or as of a moment."""
+
+    def liabilities(self, *, table: str | None) -> Liabilities:
+        """What tables may still have to pay; of all, or of one, with no line where it is unknown."""
+
+    def trial(self, *, at: Moment | None) -> Trial:
+        """The trial balance now, or as of a moment."""
 
     def tables(self, *, day: date | None) -> TableReport:
         """The table report of one gaming day, or of all."""

@@ -6,7 +6,7 @@ from ledger.limits import Book
 from ledger.round.bets import Window
 from ledger.round.replay import thrown_again
 from ledger.round.state import RoundState
-from ledger.rules import Regulation, Spot
+from ledger.rules import Exposure, Regulation, Spot
 
 _Lying = tuple[str, Spot, int]
 """Player, spot and stake."""
@@ -16,6 +16,13 @@ class Limiting(RoundState):
     """The book of the open bets, for a table with limits."""
 
     __slots__ = ()
+
+    def exposure(self, regulation: Regulation) -> int:
+        """The most that the table can lose on the open bets, as its limit counts it; also where it has no limit."""
+        exposure = Exposure(regulation, payable_unit=int(self.terms.payable_unit), state=self.state)
+        for bet in self.open_bets:
+            exposure.add(regulation.spot_in_play(bet.spot), bet.stake)
+        return exposure.worst
 
     def _book_of(self, regulation: Regulation) -> Book:
         """The book as the round stands. What kept it in step were bets alone: after anything else it is made anew."""

@@ -194,12 +194,19 @@ async def _made(dsn: str) -> dict[str, Any]:
                 return (await door.get(path)).json()
 
             early = await get(f"/v1/rounds/{ROUND}")
+            unplayed = await get("/v1/tables/R09/liability")
             answers = {
                 "one event": await post(OPEN),
                 "the same event again": await post(OPEN),
                 "a batch, of which one event is refused": await post([STRAIGHT, RED, WRONG], BATCH),
+            }
+            catch_up(conn)
+            held = await get("/v1/tables/R01/liability")
+            answers |= {
                 "an outcome, and what it brought about": await post([CLOSE, OUTCOME], BATCH),
             }
+            catch_up(conn)
+            settled = await get("/v1/tables")
             refused = {
                 "400": {"no JSON": await post(None, ONE)},
                 "404": {"the round is not open": await post(bet(8, "red") | {"subject": ROUND[:-1] + "9"})},
@@ -210,7 +217,10 @@ async def _made(dsn: str) -> dict[str, Any]:
             catch_up(conn)
             reads = {
                 "getRound": {"a settled round": await get(f"/v1/rounds/{ROUND}")},
-                "getBalances": {"all balances": await get("/v1/balances")},
+                "getBalances": {"all balances": await get("/v1/balances"), "as of a position": await get("/v1/balances?at=3")},
+                "getLiabilities": {"all tables": settled},
+                "getLiability": {"with bets on it": held},
+                "getTrialBalance": {"now": await get("/v1/balances/trial")},
                 "getTableReports": {"all days": await get("/v1/reports/tables")},
                 "getReport": {"gross gaming revenue": _report(await get("/v1/reports/ggr?month=2026-11"))},
                 "getTerminal": {"a terminal that has numbered its events": await get("/v1/terminals/T-R01")},
@@ -237,6 +247,7 @@ async def _made(dsn: str) -> dict[str, Any]:
                     "postEvents": refused,
                     "getRound": {"404": {"no such round": early}},
                     "getBalances": {"422": {"an unknown parameter": unknown}},
+                    "getLiability": {"422": {"no such table": unplayed}},
                     "getTerminal": {"404": {"no such terminal": await get("/v1/terminals/T-R09")}},
                 },
                 "log": _logged(source),

@@ -102,6 +102,8 @@ CHANGES = {
     "rounds": "UPDATE projection.rounds SET shown = 'seventeen' WHERE status = 'settled'",
     "movements": "UPDATE projection.movements SET amount = amount + 1 WHERE position > 100",
     "balances": "UPDATE projection.balances SET balance = balance + 1 WHERE account = 'win/T-01'",
+    "balance_changes": "UPDATE projection.balance_changes SET change = change + 1 WHERE account = 'win/T-01'",
+    "log_times": "UPDATE projection.log_times SET earliest = earliest - interval '1 second'",
     "bets": "UPDATE projection.bets SET spot = 'nowhere' WHERE NOT late",
     "results": "UPDATE projection.results SET edge = '1' WHERE result = 'won'",
     "holds": "UPDATE projection.holds SET reason = 'none'",

@@ -23,10 +23,12 @@ from starlette.routing import Route
 from ledger.api import codes, problems, views
 from ledger.api.app import create_app
 from ledger.api.bodies import BATCH, MAX_BODY, ONE
-from ledger.api.views import AskedReport, Balances, TerminalView
+from ledger.api.views import AskedReport, Balances, Liabilities, TerminalView, Trial
+from ledger.application.liability import between_rounds
 from ledger.errors import CODES, Refusal
 from ledger.events import BetPlaced, Recorded, RoundOpened
 from ledger.reports import TYPES, Malformed, Report, Verdict
+from projections.moments import Moment, TrialLine
 from projections.queries import Balance, ProjectionPosition, TableFigures, TableLine, TableReport
 from projections.reports import writers
 from projections.reports.model import Column, amount
@@ -36,7 +38,7 @@ from tests import contract
 from tests.unit.api.events import EVENT, ROUND, bet, event, raw_bet
 
 NOW = datetime(2026, 11, 29, 12, 0, 1, tzinfo=UTC)
-COUNTS = {"rounds", "bets", "waiting", "line", "point", "void_launches", "holds_open", "corrections_pending"}
+COUNTS = {"accounts", "rounds", "bets", "waiting", "line", "point", "void_launches", "holds_open", "corrections_pending"}
 """Keys under which an answer has a number: counts, a line of code, and the point of craps. No reader rounds these."""
 HUGE = 9007199254740993
 """2^53 + 1: a reader with floats shows ...992."""
@@ -121,9 +123,19 @@ class Reader:
         told = views.Sequence(terminal=terminal, epoch=2, contiguous=2, missing=((3, 3),))
         return TerminalView(terminal=terminal, table="R01", sequences=(told,)) if terminal == "T-R01" else None
 
-    def balances(self, *, prefix: str | None, currency: str | None, after: str | None, limit: int) -> Balances:
-        self.asked.append((prefix, currency, after, limit))
+    def balances(self, *, prefix: str | None, currency: str | None, after: str | None, limit: int, at: Moment | None) -> Balances:
+        self.asked.append((prefix, currency, after, limit, at))
         return Balances(position="12", balances=[Balance(account="player/P-1", currency="MOP", balance=str(HUGE))])
+
+    def liabilities(self, *, table: str | None) -> Liabilities:
+        self.asked.append(table)
+        line = between_rounds("R01", "roulette", "MOP", HUGE)
+        return Liabilities(position="12", tables=[] if table == "R09" else [line])
+
+    def trial(self, *, at: Moment | None) -> Trial:
+        self.asked.append(at)
+        line = TrialLine(kind="player", currency="MOP", accounts=1, balance=str(HUGE))
+        return Trial(position="12", lines=[line], sums={"MOP": str(HUGE)})
 
     def tables(self, *, day: date | None) -> TableReport:
         self.asked.append(day)
@@ -336,19 +348,29 @@ def test_b14_amounts_and_positions_are_strings(door: Door) -> None:
         door.events([event()]),
         door.get(f"/v1/rounds/{ROUND}"),
         door.get("/v1/balances"),
+        door.get("/v1/balances/trial"),
+        door.get("/v1/tables"),
+        door.get("/v1/tables/R01/liability"),
         door.get("/v1/reports/tables"),
         door.get("/healthz"),
     ):
         assert answer.status_code == 200
         assert not list(numbers(answer.json())), answer.text
-    for path in ("/v1/balances", "/v1/reports/tables", f"/v1/rounds/{ROUND}"):
+    for path in ("/v1/balances", "/v1/balances/trial", "/v1/tables", "/v1/reports/tables", f"/v1/rounds/{ROUND}"):
         assert f'"{HUGE}"' in door.get(path).text
 
 
 def test_reads_pass_their_filters_on(door: Door) -> None:
     door.get("/v1/balances?prefix=player/&currency=MOP&after=player/P-1,MOP&limit=10")
+    door.get("/v1/balances?at=14")
+    door.get("/v1/balances/trial?at=2026-11-29T20:00:01%2B08:00")
     door.get("/v1/reports/tables?day=2026-11-29")
-    assert door.reader.asked == [("player/", "MOP", "player/P-1,MOP", 10), date(2026, 11, 29)]
+    assert door.reader.asked == [
+        ("player/", "MOP", "player/P-1,MOP", 10, None),
+        (None, None, None, 1000, 14),
+        NOW,
+        date(2026, 11, 29),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -362,7 +384,13 @@ def test_reads_pass_their_filters_on(door: Door) -> None:
         ("/v1/balances?limit=1&limit=2", "limit"),
         ("/v1/balances?prefix=%00", "prefix"),
         ("/v1/balances?at_least=-1", "at_least"),
+        ("/v1/balances?at=-1", "at"),
+        ("/v1/balances?at=2026-11-29", "at"),
+        ("/v1/balances?at=2026-11-29T12:00:00", "at"),
+        ("/v1/balances/trial?at=2026-11-29T12:00:02Z", "at"),
+        ("/v1/balances/trial?prefix=player/", "prefix"),
         ("/v1/balances?at_least=" + "9" * 5000, "at_least"),
+        ("/v1/tables?table=R01", "table"),
         ("/v1/reports/tables?day=29.11.2026", "day"),
         ("/v1/reports/tables?day=2026-02-30", "day"),
         ("/healthz?x=1", "x"),
@@ -370,6 +398,11 @@ def test_reads_pass_their_filters_on(door: Door) -> None:
 )
 def test_a_question_that_is_not_understood_is_refused(door: Door, path: str, field: str) -> None:
     assert_problem(door.get(path), "LGR-0108", field)
+
+
+def test_a_table_that_nobody_knows(door: Door) -> None:
+    assert_problem(door.get("/v1/tables/R09/liability"), "LGR-0602", "id")
+    assert_problem(door.get("/v1/tables/%00/liability"), "LGR-0602", "id")
 
 
 def test_a_round_that_nobody_knows(door: Door) -> None:
@@ -381,6 +414,7 @@ def test_a_read_waits_for_the_position_it_names(door: Door, monkeypatch: pytest.
     assert door.reader.at >= 20
     monkeypatch.setattr("ledger.api.door.CATCH_UP_SECONDS", 0.05)
     assert_problem(door.get("/v1/balances?at_least=1000000"), "LGR-0518", "at_least")
+    assert_problem(door.get("/v1/balances?at=1000000"), "LGR-0518", "at")
 
 
 def test_a_projection_that_stands_still_is_shown(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,272 @@
+"""`roundledger doctor`: every code is found where its fault is, and nowhere else; each names what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from cli.main import run
+from ledger.api import examination
+from ledger.api.examination import FINDINGS, Checked, Examination, examine
+from ledger.store import credentials, wake
+from projections.runner import catch_up
+from tests.integration.projections.support import connected, lived_through, store, store_raw
+from tests.support import Terminal, accepted, house
+from tests.unit.projections.lives import EVERYTHING
+
+Patch = pytest.MonkeyPatch
+TESTS_HAVE = "DR-02"
+"""The tests' server does not flush, and is told so each time."""
+
+
+@pytest.fixture
+def day(dsn: str) -> str:
+    """A ledger at which there is nothing to find but what the tests' server is."""
+    with connected(dsn) as conn:
+        store(conn, lived_through(EVERYTHING))
+        catch_up(conn)
+        conn.execute("DELETE FROM projection.holds WHERE released_position IS NULL")
+        conn.execute("DELETE FROM projection.corrections WHERE status = 'proposed'")
+    return dsn
+
+
+def codes(done: list[Checked]) -> set[str]:
+    return {finding.code for check in done for finding in check.findings}
+
+
+def sql(*statements: str) -> Callable[[str, Patch], Any]:
+    def provoke(dsn: str, _: Patch) -> None:
+        with connected(dsn) as conn:
+            for statement in statements:
+                conn.execute(statement.encode())
+
+    return provoke
+
+
+def patched(*where: Any) -> Callable[[str, Patch], Any]:
+    def provoke(_: str, patch: Patch) -> None:
+        patch.setattr(*where)
+
+    return provoke
+
+
+def poison(dsn: str, _: Patch) -> None:
+    with connected(dsn) as conn:
+        store_raw(conn, "BetPlaced.v1", b"{}", uuid4(), 1)
+        catch_up(conn)
+
+
+def late(dsn: str, _: Patch) -> None:
+    """Events of long ago that nobody has folded."""
+    with connected(dsn) as conn:
+        store(conn, lived_through(77, 2))
+
+
+def gap(dsn: str, _: Patch) -> None:
+    rounds = house(dsn)
+    table = Terminal()
+    accepted(rounds.post([table.open(sequence=1)]))
+    accepted(rounds.post([table.bet("red", sequence=4)]))
+    rounds.close()
+    with connected(dsn) as conn:
+        catch_up(conn)
+
+
+def key(dsn: str, _: Patch) -> None:
+    with psycopg.connect(dsn) as conn:
+        credentials.issue_token(conn, "A-1", lasts=timedelta(days=3))
+        credentials.issue_token(conn, "A-2", lasts=timedelta(days=3))
+        credentials.issue_token(conn, "A-2", lasts=timedelta(days=90))
+
+
+@contextlib.contextmanager
+def dead(dsn: str, _: Patch) -> Iterator[None]:
+    """A table whose holder's process has ended, and whose session has not."""
+    with connected(dsn) as conn:
+        conn.execute(
+            "INSERT INTO ledger.leases (table_id, epoch, holder) VALUES ('R01', 1, %s)",
+            (f"{socket.gethostname()} process 4194305",),
+        )
+        conn.execute("SELECT pg_advisory_lock(hashtextextended('round-ledger table R01', 0))")
+        yield
+
+
+@contextlib.contextmanager
+def writing(dsn: str, patch: Patch) -> Iterator[None]:
+    patch.setattr(examination, "LATE", 0.0)
+    with connected(dsn) as conn, conn.transaction():
+        conn.execute("SELECT pg_current_xact_id()")
+        yield
+
+
+@contextlib.contextmanager
+def blocking(dsn: str, patch: Patch) -> Iterator[None]:
+    patch.setattr(examination, "LATE", 0.0)
+    with connected(dsn) as conn, connected(dsn) as other:
+        other.execute("SET lock_timeout = '20s'")
+
+        def wait() -> None:
+            with other.transaction():
+                other.execute("LOCK TABLE ledger.open_rounds")
+
+        waiting = threading.Thread(target=wait)
+        pid = other.info.backend_pid
+        with conn.transaction():
+            conn.execute("LOCK TABLE ledger.open_rounds")
+            waiting.start()
+            while not conn.execute("SELECT 1 FROM pg_locks WHERE NOT granted AND pid = %s", (pid,)).fetchone():
+                assert waiting.is_alive()
+            yield
+        waiting.join()
+
+
+class _Behind(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        body = b'{"status": "behind", "waiting": 5000}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+Provoke = Callable[[str, Patch], Any]
+FAULTS: list[tuple[str, str, Provoke]] = [
+    ("DR-01", "an old server", patched(examination, "OLDEST_SERVER", 990000)),
+    ("DR-03", "no schema table", sql("DELETE FROM ledger.schema_version WHERE version > 3")),
+    ("DR-03", "another migration", sql("UPDATE ledger.schema_version SET checksum = 'x' WHERE version = 2")),
+    ("DR-04", "an event without its fields", poison),
+    ("DR-05", "nobody folds", late),
+    (
+        "DR-06",
+        "a balance changed by hand",
+        sql("UPDATE projection.balances SET balance = balance + 1 WHERE account = 'win/T-01'"),
+    ),
+    ("DR-07", "a bell that is not heard", patched(wake.Bell, "ring", lambda _: None)),
+    ("DR-08", "a clock that is off", patched(examination, "SKEW", -1.0)),
+    ("DR-09", "a full disk", patched(shutil, "disk_usage", lambda _: SimpleNamespace(free=1 << 20, total=1 << 40))),
+    ("DR-10", "numbers left out", gap),
+    ("DR-11", "a token that ends", key),
+    (
+        "DR-12",
+        "an old hold",
+        sql(
+            "INSERT INTO projection.holds (hold, round, reason, held_at, held_position) "
+            "VALUES (gen_random_uuid(), gen_random_uuid(), 'dispute', now() - interval '25 hours', 1)"
+        ),
+    ),
+    (
+        "DR-13",
+        "an old correction",
+        sql(
+            "INSERT INTO projection.corrections (correction, round, kind, reason, currency, proposed_by, proposed_at, "
+            "proposed_position, approvals_needed, approvals, status) VALUES (gen_random_uuid(), gen_random_uuid(), 'outcome', "
+            "'found_wrong', 'MOP', 'S-1', now() - interval '25 hours', 1, 1, 0, 'proposed')"
+        ),
+    ),
+    ("DR-14", "a dead holder", dead),
+    ("DR-15", "a long transaction", writing),
+    ("DR-15", "a long wait", blocking),
+]
+
+
+@pytest.mark.parametrize(("code", "fault", "provoke"), FAULTS, ids=[fault for _, fault, _ in FAULTS])
+def test_each_fault_has_its_code_and_no_other_has(day: str, code: str, fault: str, provoke: Provoke, monkeypatch: Patch) -> None:
+    before = list(examine(day))
+    assert codes(before) <= {TESTS_HAVE}, fault
+    assert {check.result for check in before} <= {"ok", "found", "left out"}
+    provoked = provoke(day, monkeypatch)
+    with provoked if isinstance(provoked, contextlib.AbstractContextManager) else contextlib.nullcontext():
+        done = list(examine(day))
+    assert codes(done) - {TESTS_HAVE} == {code}, done
+    for check in done:
+        for finding in check.findings:
+            assert finding.title == FINDINGS[finding.code]
+            assert finding.detail
+            assert finding.fix
+
+
+def test_every_code_is_tried_and_told() -> None:
+    assert {code for code, _, _ in FAULTS} | {TESTS_HAVE, "DR-16"} == set(FINDINGS)
+    told = (Path(__file__).parents[2] / "docs" / "how-to" / "watch-the-service.md").read_text("utf-8")
+    assert dict(re.findall(r"^\| `(DR-\d\d)` \| ([^|]+?) \|", told, re.MULTILINE)) == FINDINGS
+
+
+def test_a_server_that_does_not_flush_is_told(dsn: str) -> None:
+    [durable] = [check for check in examine(dsn) if check.name == "durability"]
+    assert {finding.code for finding in durable.findings} == {"DR-02"}
+    assert any("ALTER SYSTEM SET fsync = on" in finding.fix for finding in durable.findings)
+
+
+def test_clocks_are_told_apart_by_seconds(dsn: str) -> None:
+    with connected(dsn) as conn:
+        for off in (-90, 0, 90):
+            asked = Examination(conn, dsn, None, lambda: datetime.now(UTC) + timedelta(seconds=off))  # noqa: B023
+            found = [each.detail for each in examination._clock(asked) if not isinstance(each, str)]
+            assert len(found) == bool(off)
+            assert not off or re.match(
+                rf"the database's clock is (89|90|91).\d s {'behind' if off > 0 else 'ahead of'}", found[0]
+            )
+
+
+def test_a_service_that_is_behind_or_silent(dsn: str) -> None:
+    with HTTPServer(("127.0.0.1", 0), _Behind) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        [service] = [check for check in examine(dsn, service=url) if check.name == "service"]
+        assert len(service.findings) == 2
+        server.shutdown()
+    for silent in (url, "nonsense", "http://["):
+        [service] = [check for check in examine(dsn, service=silent) if check.name == "service"]
+        assert [finding.code for finding in service.findings] == ["DR-16"]
+
+
+def test_a_bare_database_lacks_its_schema_and_the_rest_is_left_out(bare_dsn: str) -> None:
+    done = {check.name: check for check in examine(bare_dsn)}
+    assert [finding.fix for finding in done["schema"].findings] == ["roundledger db init"]
+    assert done["balances"].result == "left out"
+    assert done["projections"].detail == "it needs the schema of this release"
+
+
+def test_what_fails_is_no_clean_bill(day: str, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("LEDGER_DSN", day)
+    with connected(day) as conn:
+        conn.execute("ALTER TABLE projection.holds RENAME TO gone")
+    monkeypatch.setattr(examination, "_durable", lambda _: iter(("not asked",)))
+    checks = tuple(
+        each if each[0] != "durability" else ("durability", lambda _: iter(("",)), False) for each in examination._CHECKS
+    )
+    monkeypatch.setattr(examination, "_CHECKS", checks)
+    assert run(["doctor"]) == 2
+    assert "holds                   failed: relation" in (told := capsys.readouterr().out)
+    assert "nothing was found; not looked at: holds" in told
+    with connected(day) as conn:
+        conn.execute("ALTER TABLE projection.gone RENAME TO holds")
+    assert run(["doctor"]) == 0
+    capsys.readouterr()
+    sql("UPDATE projection.balances SET balance = balance + 1 WHERE account = 'win/T-01'")(day, monkeypatch)
+    assert run(["doctor", "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["clean"] is False
+    assert [finding["code"] for finding in document["findings"]] == ["DR-06"]
+    assert run(["doctor", "--csv"]) == 1
+    assert capsys.readouterr().out.splitlines()[1].startswith("balances,DR-06,")
+    monkeypatch.setenv("LEDGER_DSN", "host=/nowhere")
+    assert run(["doctor"]) == 2
+    assert "error[LGR-0501]" in capsys.readouterr().err
