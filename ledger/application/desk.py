@@ -158,19 +158,22 @@ class Desk:
             raise Refusal("LGR-0303", "another event has this number", field="sequence", value=str(report.sequence))
 
     def _catch_up(self, report: Report, group: Group) -> bool:
-        """Reads what other writers have recorded since; True where it changes what is known of the report's round or table."""
-        changed = self._memory.reread_round(report.round)
+        """Reads what other writers have recorded since; True where it changes what is known of the report's round or table.
+
+        Raises the library's IntegrityError where it comes between events of the group, which is then decided again.
+        """
+        changed = self._memory.reread_round(report.round, group)
         body = report.body
         if isinstance(body, OpenRound | OfATable | CloseDay):
             changed |= self._houses.read()
         if isinstance(body, OpenRound):
             changed |= self._memory.reread_table(body.table, group)
         elif isinstance(body, OfATable):
-            changed |= self._memory.reread_record(body.table)
+            changed |= self._memory.reread_record(body.table, group)
             house = self._houses.property_of(body.table)
-            changed |= self._memory.reread_days(None if house is None else house.id)
+            changed |= self._memory.reread_days(None if house is None else house.id, group)
         elif isinstance(body, CloseDay):
-            changed |= self._memory.reread_days(body.property)
+            changed |= self._memory.reread_days(body.property, group)
         return changed
 
     # What is about a table: its rounds begin, its people come and go, its slips are written and signed.
@@ -318,7 +321,7 @@ class Desk:
             origin = self._in_kind(round_, body, origin)
         heir = None
         if round_.status is Status.CARRIED:
-            heir = self._heir(round_)
+            heir = self._heir(round_, group)
             heir.limits = round_.limits
             said = round_.verify_bet(rules, origin.cause, origin, player=player, spot=spot, stake=stake, currency=currency)
             heir.verify_late_carry(rules, player, *said[:2])
@@ -352,10 +355,11 @@ class Desk:
             return origin.flagged("undeclared_colour")
         return origin
 
-    def _heir(self, round_: Round) -> Round:
+    def _heir(self, round_: Round, group: Group) -> Round:
         """The round that has the bets of a void one by now: the latest of the chain."""
         while round_.status is Status.CARRIED and round_.successor is not None:
-            round_ = self._memory.round(round_.successor)
+            sitting = group.sittings.get(round_.successor)
+            round_ = self._memory.round(round_.successor) if sitting is None else sitting.round
         return round_
 
     def _withdraw(self, round_: Round, rules: Regulation, body: WithdrawBet, origin: Origin, group: Group) -> None:

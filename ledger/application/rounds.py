@@ -226,6 +226,9 @@ class Rounds(Application[UUID]):
             except Refusal as refusal:
                 refused.append((n, within(report, refusal), len(group.numbered)))
                 continue
+            except BaseException:
+                group.undo()
+                raise
             start = len(group.events)
             group.events.extend(events)
             group.spans[n] = (start, len(group.events))
