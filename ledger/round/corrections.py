@@ -88,6 +88,8 @@ class Correcting(Guards):
     def _overtaken(self, proposed: CorrectionProposed) -> Refusal:
         """Whoever proposed it saw other figures, and so does whoever approves it who was shown the proposal."""
         now = "bets of the round were decided or corrected since"
+        if proposed.kind == "ex_gratia":
+            now = f"{proposed.player} was paid ex gratia in this round since"
         if proposed.bet is not None:
             bet = self.verify_known_bet(proposed.bet)
             now = f"the bet on {bet.spot} is {bet.player}'s by now, {bet.left or bet.result}, with a stake of {bet.last_stake}"
