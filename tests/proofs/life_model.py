@@ -367,7 +367,10 @@ class Coup:
             return self.ended, held, len([was for was, _ in made if was != "ex_gratia"])
         bet = self.bets[asked["bet"]]
         decided = None if bet.now[0] == "open" else bet.now
+        no, after = self._plan(kind, asked) if kind == "bet" and asked.get("spot") else (set(), [])
+        comes_to = [each.now[0] for each in after if not no]
         return (
+            comes_to,
             bet.player,
             bet.lay,
             decided,
