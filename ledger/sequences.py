@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import psycopg
+from eventsourcing.persistence import IntegrityError, OperationalError
 
 from ledger.errors import Refusal
 from ledger.reports import Received, Report
@@ -191,6 +192,8 @@ class Sequences:
         """Table → the position up to which all is written down."""
         self._whole: set[str] = set()
         """Tables of whose terminals memory and rows together know all."""
+        self.reached = 0
+        """The last position that this process has appended."""
 
     # Holding a table.
 
@@ -224,8 +227,12 @@ class Sequences:
 
     # Reports.
 
-    def line(self, report: Report, table: str) -> Line | None:
-        """The epoch of the terminal to which a report of this table belongs; None where it has no number. The table is held."""
+    def line(self, report: Report, table: str, undecided: Iterable[tuple[Line, Report]] = ()) -> Line | None:
+        """The epoch of the terminal to which a report of this table belongs; None where it has no number. The table is held.
+
+        `undecided`: what the group that is decided has received so far. Raises the library's IntegrityError where some of it came
+        from this epoch for another table: that is to be in the log first.
+        """
         if report.sequence is None:
             return None
         if table not in self._whole:
@@ -235,8 +242,19 @@ class Sequences:
         if line is None:
             with self._connection() as conn:
                 line = self._load(conn, *key, table)
-        line.table = table
+        elif line.table != table:
+            self._move(line, table, undecided)
         return line
+
+    def _move(self, line: Line, table: str, undecided: Iterable[tuple[Line, Report]]) -> None:
+        """The terminal reports of another table now. What it numbered before is written down first, for of a table's numbers that
+        are not written down, only the log of that table tells.
+        """
+        if any(of is line for of, _ in undecided):
+            raise IntegrityError(f"terminal {line.terminal} reports of tables {line.table} and {table} in one group")
+        if line.recent and not self.save(line.table, self.reached):
+            raise OperationalError(f"what terminal {line.terminal} numbered at table {line.table} could not be written down")
+        line.table = table
 
     def known(self, report: Report) -> Line | None:
         """The same, where it is in memory."""

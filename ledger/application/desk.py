@@ -105,7 +105,7 @@ class Desk:
         else:
             self._rest_on_roles(report, group)
             self._verify_right(report, sitting.round.terms)
-            self._verify_number(report, sitting.house.table.id)
+            self._verify_number(report, sitting.house.table.id, group)
         round_ = sitting.round
         begun = about_round(self, round_, sitting.rules, body, _origin(report, sitting.house.property.tolerance), group)
         events = round_.collect_events()
@@ -146,13 +146,13 @@ class Desk:
         True where the table was not held until now, so that what was known of it is forgotten.
         """
         taken = self._memory.hold(table, group)
-        self._verify_number(report, table)
+        self._verify_number(report, table, group)
         return taken
 
-    def _verify_number(self, report: Report, table: str) -> None:
+    def _verify_number(self, report: Report, table: str, group: Group) -> None:
         if report.sequence is None:
             return
-        line = self._memory.sequences.line(report, table)
+        line = self._memory.sequences.line(report, table, group.numbered)
         if line is not None and report.sequence in line.numbers:
             # A retry, mostly: the receipts tell.
             raise Refusal("LGR-0303", "another event has this number", field="sequence", value=str(report.sequence))

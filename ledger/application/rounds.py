@@ -72,8 +72,6 @@ class Rounds(Application[UUID]):
         self._houses = Houses(self.events, self._recorder)
         self._memory = Memory(self._recorder, self._leases)
         self._desk = Desk(self._houses, self._memory)
-        self._reached = 0
-        """The last position that this process has appended."""
 
     def construct_factory(self, env: Environment) -> InfrastructureFactory[Any]:
         """The store on this application's own connection string."""
@@ -126,7 +124,7 @@ class Rounds(Application[UUID]):
     def _write_down(self, tables: Iterable[str]) -> None:
         """What was received at tables that are about to be given back; until one of them shows that it cannot be written."""
         for table in tables:
-            if not self._memory.sequences.left(table, self._reached):
+            if not self._memory.sequences.left(table, self._memory.sequences.reached):
                 return
 
     def _post(self, reports: Sequence[Report]) -> list[Verdict]:
@@ -271,8 +269,8 @@ class Rounds(Application[UUID]):
             )
         verdicts.update(decided)
         if positions:
-            self._reached = positions[-1]
-        self._memory.sequences.save_some([line for line, _ in group.numbered], self._reached)
+            self._memory.sequences.reached = positions[-1]
+        self._memory.sequences.save_some([line for line, _ in group.numbered], self._memory.sequences.reached)
 
     def _again(self, report: Report, receipt: Receipt, group: Group) -> Verdict:
         verdict = again(report, receipt)

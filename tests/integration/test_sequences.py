@@ -20,11 +20,12 @@ from hypothesis import strategies as st
 
 from ledger import sequences
 from ledger.application import Rounds
+from ledger.errors import Refusal
 from ledger.property import Table
 from ledger.reports import CloseBetting, OpenRound, Received, Report, Verdict
 from ledger.store import log
 from ledger.store.sequences import standings
-from tests.support import DEMO, Terminal, accepted, codes, house
+from tests.support import DEMO, UNLIMITED, Terminal, accepted, codes, house
 
 
 @pytest.fixture
@@ -336,3 +337,52 @@ def test_b26_a_clock_that_is_off_is_flagged_and_the_gaming_day_is_the_server_s(r
         bodies: list[Any] = [each.body for each in log.stream(conn, table.round)]
     assert [body.flags for body in bodies] == [("clock_skew",)] * 3 + [()] * 2
     assert bodies[0].gaming_day == rounds.properties()[0].gaming_day(opening.received_at)
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["post by post", "in one post"])
+@pytest.mark.parametrize("back", [False, True], ids=["moved", "moved and back"])
+@pytest.mark.parametrize("fault", ["killed", "lost"])
+def test_a_terminal_that_reports_of_another_table_keeps_its_numbers(dsn: str, together: bool, back: bool, fault: str) -> None:
+    """Its numbers at the first table were written down with that table, and no longer known as that table's."""
+    first, second = Terminal("R01"), Terminal("R02", currency="HKD")
+    second.name = first.name
+    numbered = iter(range(1, 100))
+
+    def of(table: Terminal, *spots: str) -> list[Report]:
+        return [table.bet(spot, sequence=next(numbered)) for spot in spots]
+
+    with closing(house(dsn, UNLIMITED, lease_idle=60)) as rounds:
+        posts = [[first.open(sequence=next(numbered)), *of(first, "red", "odd")]]
+        posts += [[second.open(sequence=next(numbered)), *of(second, "red", "odd")]]
+        posts += [of(first, "even"), of(second, "even")] if back else []
+        for post in [[report for each in posts for report in each]] if together else posts:
+            accepted(rounds.post(post))
+        if fault == "lost":
+            rounds._memory.forget()
+            rounds._memory.sequences.lost()
+            at = rounds
+        else:  # as kill -9: nothing is written down, and nothing given back but by the database
+            assert rounds._leases._conn is not None
+            rounds._leases._conn.close()
+            rounds._memory.sequences.lost()
+            at = Rounds(dsn)
+        [verdict] = accepted(at.post(of(second, "black")))
+        assert told(verdict) == (next(numbered) - 1, ())
+        assert codes(at.post([second.bet("even", "7700", sequence=n) for n in (1, 2, 5)])) == ["LGR-0303"] * 3
+        if at is not rounds:
+            at.close()
+
+
+def test_a_terminal_is_at_one_table_of_all_properties(rounds: Rounds) -> None:
+    table = msgspec.structs.replace(DEMO.tables[0], id="X01", pit="B")
+    other = msgspec.structs.replace(DEMO, id="OTHER", name="Other", pits=(), tables=(table,), people=())
+    with pytest.raises(Refusal) as caught:
+        rounds.apply_property(other)
+    assert (caught.value.code, caught.value.field, caught.value.value) == (
+        "LGR-0604",
+        "tables[0].terminals[0]",
+        table.terminals[0],
+    )
+    assert f"table {DEMO.tables[0].id} of property {DEMO.id}" in caught.value.detail
+    given = msgspec.structs.replace(other, tables=(msgspec.structs.replace(table, terminals=("T-X01",)),))
+    assert rounds.apply_property(given)
