@@ -285,7 +285,7 @@ class Rounds(Application[UUID]):
             line = self._memory.sequences.known(report)
             if line is not None:
                 if line not in told:
-                    told[line] = line.standing()
+                    told[line] = self._memory.sequences.standing(line)
                 verdicts[n] = msgspec.structs.replace(verdicts[n], received=told[line])
         return [verdicts[n] for n in range(len(reports))]
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -22,7 +23,7 @@ from ledger import sequences
 from ledger.application import Rounds
 from ledger.errors import Refusal
 from ledger.property import Table
-from ledger.reports import CloseBetting, OpenRound, Received, Report, Verdict
+from ledger.reports import CloseBetting, Malformed, OpenRound, Received, Report, Verdict
 from ledger.store import log
 from ledger.store.sequences import standings
 from tests.support import DEMO, UNLIMITED, Terminal, accepted, codes, house
@@ -386,3 +387,39 @@ def test_a_terminal_is_at_one_table_of_all_properties(rounds: Rounds) -> None:
     assert f"table {DEMO.tables[0].id} of property {DEMO.id}" in caught.value.detail
     given = msgspec.structs.replace(other, tables=(msgspec.structs.replace(table, terminals=("T-X01",)),))
     assert rounds.apply_property(given)
+
+
+def malformed(table: Terminal, number: int) -> Report:
+    """A bet whose data cannot be read: whichever process gets it refuses it for good."""
+    unread = Malformed(refusal=Refusal("LGR-0108", "the field `spot` is missing"))
+    return msgspec.structs.replace(table.bet("red", sequence=number), body=unread)
+
+
+def test_what_another_process_refused_for_good_is_not_missing(dsn: str) -> None:
+    """It takes no lease to refuse what cannot be read: the service that has the table learns of it from the database alone."""
+    with closing(house(dsn, lease_idle=0.05)) as first, closing(Rounds(dsn)) as second:
+        table = Terminal()
+        accepted(first.post([table.open(sequence=1), table.bet("red", sequence=2)]))
+        refused = malformed(table, 3)
+        assert codes(second.post([refused])) == ["LGR-0108"]
+        verdicts = accepted(first.post([table.close(sequence=4), table.outcome("17", sequence=5)]))
+        assert [told(verdict) for verdict in verdicts] == [(5, ())] * 2
+        # While it is still told of as missing, it is looked for before anything is refused for now.
+        assert codes(second.post([malformed(table, 6)])) == ["LGR-0108"]
+        late = table.bet("black", sequence=7)
+        [verdict] = first.post([late])
+        assert verdict.refusal is not None
+        assert (verdict.refusal.code, verdict.refusal.retryable, told(verdict)) == ("LGR-0210", False, (7, ()))
+        # And before a number is given again.
+        assert codes(second.post([malformed(table, 8)])) == ["LGR-0108"]
+        accepted(first.post([table.open(sequence=9)]))
+        [verdict] = first.post([table.bet("odd", sequence=8)])
+        assert codes([verdict]) == ["LGR-0303"]
+        # And when the table is taken again by the process that had it last.
+        assert codes(second.post([malformed(table, 10)])) == ["LGR-0108"]
+        time.sleep(0.1)
+        first.rest()
+        [verdict] = first.post([table.bet("odd", sequence=10)])
+        assert codes([verdict]) == ["LGR-0303"]
+        assert told(verdict) == (10, ())
+        assert kept(dsn, table.name) == {(table.name, 0): [(1, 10)]}
