@@ -75,7 +75,8 @@ class Desk:
         try:
             return self._try(report, group)
         except Refusal as refusal:
-            if refusal.code in ("LGR-0303", "LGR-0521") or isinstance(report.body, Malformed):
+            malformed = isinstance(report.body, Malformed)
+            if refusal.code in ("LGR-0303", "LGR-0521") or (malformed and refusal.code != "LGR-0804"):
                 raise  # the table is another process's, and so is what there is to know of it; or nothing there is to know helps
             # Memory may be behind the log where another process writes too. Ask, and decide again if it was. So it may be of who
             # may do what, where another process has applied a configuration.
@@ -87,6 +88,7 @@ class Desk:
     def _try(self, report: Report, group: Group) -> list[RoundEvent]:
         body = report.body
         if isinstance(body, Malformed):
+            self._verify_may_say(report)
             raise body.refusal
         if isinstance(body, CloseDay):
             return self._close_day(report, body, group)
@@ -113,7 +115,11 @@ class Desk:
 
     def _sit(self, report: Report, group: Group) -> Sitting:
         """The report's round, and what it is played under; at hand for the rest of the group where this process has the table."""
-        round_ = self._memory.round(report.round)
+        try:
+            round_ = self._memory.round(report.round)
+        except Refusal:
+            rights.verify_act_somewhere(report, self._houses.properties().values())
+            raise
         table = round_.terms.table
         self._rest_on_roles(report, group)
         self._verify_right(report, round_.terms)
@@ -128,6 +134,20 @@ class Desk:
         if not alone:
             group.sittings[round_.id] = sitting
         return sitting
+
+    def _verify_may_say(self, report: Report) -> None:
+        """Raises where a report that cannot be read is not its sender's to make: who was not let in has said nothing.
+
+        It is about a round by its subject; what is about a table or a property says which one in what cannot be read.
+        """
+        if report.caller is None:
+            return
+        try:
+            opened = self._memory.round(report.round).terms
+        except Refusal:
+            rights.verify_act_somewhere(report, self._houses.properties().values())
+        else:
+            self._verify_right(report, opened)
 
     def _rest_on_roles(self, report: Report, group: Group) -> None:
         if rights.takes_role(report):
