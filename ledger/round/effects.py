@@ -280,7 +280,7 @@ def _bet_void(case: Case) -> list[Event]:
     bet = _find(case)
     if bet.result == "void":
         raise Refusal("LGR-0242", "the bet is void already", field="bet", value=str(bet.id))
-    bound = case.round.number_of(case.regulation, bet) is not None
+    bound = case.round.number_of(case.regulation, bet, either_side=True) is not None
     if bet.result == "open" and case.round.status is Status.BETTING and not bound:
         raise _too_early("betting is open: a supervisor voids the bet itself", "bet", bet.id)
     _verify_unlocked(case, [bet])

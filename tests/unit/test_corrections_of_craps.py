@@ -336,3 +336,22 @@ def test_a_throw_that_decides_nothing_of_the_bet_overtakes_no_correction_of_it()
     at.throw("2-3")
     assert corrected(at.approve(waiting)) == {come: ("open", "open")}
     assert at.round.bets[come].result == "open"
+
+
+@pytest.mark.parametrize("spot", ["pass", "come", "dont_pass", "dont_come"])
+def test_a_bet_that_has_its_number_is_voided_by_two_whichever_side_it_is_on(spot: str) -> None:
+    """Against the shooter, its player is the favourite from then on: to void it takes that away."""
+    at = table()
+    at.bet("pass", player="P-9")
+    bet = at.bet(spot, player="P-2") if spot.endswith("pass") else None
+    at.throw("2-2")
+    reopened(at)
+    if bet is None:
+        bet = at.bet(spot, player="P-2")
+        assert at.round.can_void_bet(at.rules, bet, origin("S-1"))
+        at.throw("4-4")
+        reopened(at)
+    assert at.round.can_withdraw(at.rules, bet) is spot.startswith("dont")
+    with refused("LGR-0214"):
+        at.round.void_bet(at.rules, bet, origin("S-1"), reason="spilt")
+    assert corrected(at.correct("bet_void", bet=bet)) == {bet: ("open", "void")}
