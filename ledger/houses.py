@@ -87,8 +87,8 @@ class Houses:
     def apply(self, config: Property) -> bool:
         """Logs the configuration; False where it is the one in force.
 
-        Raises Refusal LGR-0604 for another property's table, and LGR-0611 where a table would be given up that has a round open.
-        Openings name the configuration as their premise, so none comes in between.
+        Raises Refusal LGR-0604 for another property's table or terminal, and LGR-0611 where a table would be given up that has a
+        round open. Openings name the configuration as their premise, so none comes in between.
         """
         property_.verify(config)
         for _ in range(_TRIES):
@@ -100,6 +100,7 @@ class Houses:
                 other = self._houses.get(table.id)
                 if other is not None and other.property.id != config.id:
                     raise Refusal("LGR-0604", f"property {other.property.id} has a table of this id", value=table.id)
+            self._verify_terminals(config)
             body = _document("property", config.id, config.sha256, config.content)
             stored = self._events.mapper.to_stored_event(RoundEvent(_PROPERTIES, self._version + 1, body))
             given_up = [] if held is None else _given_up(held, config)
@@ -112,6 +113,26 @@ class Houses:
             self.read()
             return True
         raise Refusal("LGR-0503", "others keep changing the configuration", help="try again")
+
+    def _verify_terminals(self, config: Property) -> None:
+        """Raises Refusal LGR-0604 where another property names one of the terminals: one is at one table, wherever that is."""
+        elsewhere = {
+            terminal: house
+            for house in self._houses.values()
+            if house.property.id != config.id
+            for terminal in house.table.terminals
+        }
+        for n, table in enumerate(config.tables):
+            for m, terminal in enumerate(table.terminals):
+                if terminal in elsewhere:
+                    other = elsewhere[terminal]
+                    raise Refusal(
+                        "LGR-0604",
+                        f"this terminal posts for table {other.table.id} of property {other.property.id} already",
+                        field=f"tables[{n}].terminals[{m}]",
+                        value=terminal,
+                        help=f"take it out of the configuration of {other.property.id} first",
+                    )
 
     def configured(self, house: str) -> Property:
         """The property with this id. Raises Refusal LGR-0612 where none is configured."""

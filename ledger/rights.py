@@ -16,6 +16,7 @@ from typing import Literal, get_args
 from ledger.errors import Refusal
 from ledger.property import Property, Role
 from ledger.reports import (
+    TYPES,
     ApproveCorrection,
     Caller,
     CancelSlip,
@@ -150,9 +151,9 @@ def verify_act(report: Report, table: str, house: Property | None, played: Prope
     report without a caller comes from within the program and was judged there.
     """
     caller, body = report.caller, report.body
-    if caller is None or isinstance(body, Malformed):
+    if caller is None:
         return
-    may = _A_COUNT if isinstance(body, ConfirmSlip | CancelSlip) and body.kind == "drop" else ACTS[type(body)]
+    may = _A_COUNT if isinstance(body, ConfirmSlip | CancelSlip) and body.kind == "drop" else _who_may(report)
     if not report.personal:
         if caller.terminal is not None and caller.terminal not in terminals_of(table, house, played):
             raise _not_allowed(
@@ -170,6 +171,36 @@ def verify_act(report: Report, table: str, house: Property | None, played: Prope
         raise _not_allowed(f"{caller.person} may not do this {where}", caller.person, _takes(may))
     if isinstance(body, SignOn | SignOff) and roles == {"dealer"} and (body.person, body.role) != (caller.person, "dealer"):
         raise _not_allowed("a dealer signs on and off as dealer, and for nobody else", caller.person, "have a supervisor do it")
+
+
+def verify_act_somewhere(report: Report, properties: Iterable[Property]) -> None:
+    """Whether whoever sent a report may do such a thing anywhere: of one that cannot be read, and does not say where.
+
+    Raises Refusal LGR-0801 or LGR-0804 as `verify_act` does.
+    """
+    caller = report.caller
+    if caller is None:
+        return
+    may, properties = _who_may(report), tuple(properties)
+    if not report.personal:
+        named = (terminal for house in properties for table in house.tables for terminal in table.terminals)
+        if caller.terminal is not None and caller.terminal not in named:
+            raise _not_allowed(
+                f"terminal {caller.terminal} is at no table",
+                f"/terminals/{caller.terminal}",
+                "the property's configuration names the terminals of each table",
+            )
+        if "terminal" in may:
+            return
+    if caller.person is None:
+        raise _nobody()
+    if roles_of(caller.person, properties).isdisjoint(may):
+        raise _not_allowed(f"{caller.person} may not do this anywhere", caller.person, _takes(may))
+
+
+def _who_may(report: Report) -> tuple[Who, ...]:
+    """Who may report such a thing; what a report is about stands in its type, and so also of one whose data cannot be read."""
+    return ACTS[TYPES[report.type] if isinstance(report.body, Malformed) else type(report.body)]
 
 
 def takes_role(report: Report) -> bool:

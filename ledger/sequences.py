@@ -11,6 +11,7 @@ The process that holds a table's lease knows what its terminals sent, and writes
 from __future__ import annotations
 
 import logging
+import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import psycopg
+from eventsourcing.persistence import IntegrityError, OperationalError
 
 from ledger.errors import Refusal
 from ledger.reports import Received, Report
@@ -32,6 +34,8 @@ _BLOCK = 1000
 """Numbers of a terminal after which a row of its own begins, so that an event is soon found by its number."""
 _SHOWN = 20
 """Gaps that an answer names, the lowest first."""
+_ASK_AGAIN = 1.0
+"""Seconds after which a gap that was only told of is looked for again among what other processes refused."""
 _LINES = 4096
 """Epochs of terminals kept in memory after their table was given back."""
 
@@ -99,6 +103,16 @@ class Numbers:
         at = bisect_right(self._firsts, 1) - 1
         return max(self._lasts[at], 0) if at >= 0 and self._lasts[at] >= 1 else 0
 
+    @property
+    def last(self) -> int:
+        """The highest number; 0 where there is none."""
+        return self._lasts[-1] if self._lasts else 0
+
+    @property
+    def gaps(self) -> bool:
+        """Whether any number from 1 up to the highest is missing."""
+        return self.contiguous < self.last
+
     def missing(self, below: int | None = None, *, limit: int = _SHOWN) -> list[Span]:
         """The first `limit` spans missing from 1 up to the highest number, or to the one before `below`."""
         found: list[Span] = []
@@ -117,7 +131,7 @@ class Numbers:
 class Line:
     """One epoch of one terminal."""
 
-    __slots__ = ("epoch", "in_block", "numbers", "recent", "since", "table", "terminal")
+    __slots__ = ("asked", "epoch", "in_block", "numbers", "recent", "since", "table", "terminal")
 
     def __init__(self, terminal: str, epoch: int, table: str, since: int, spans: Iterable[Span] = ()) -> None:
         self.terminal = terminal
@@ -129,6 +143,8 @@ class Line:
         self.numbers = Numbers(spans)
         self.recent: dict[int, UUID] = {}
         """The numbers that are not written down yet, with their reports' event ids."""
+        self.asked = 0.0
+        """When the rejections were last read again, on the monotonic clock; seconds."""
 
     def receive(self, number: int, event_id: UUID) -> bool:
         """A report was answered for good; False where that was known."""
@@ -191,13 +207,18 @@ class Sequences:
         """Table → the position up to which all is written down."""
         self._whole: set[str] = set()
         """Tables of whose terminals memory and rows together know all."""
+        self.reached = 0
+        """The last position that this process has appended."""
 
     # Holding a table.
 
     def taken(self, table: str, lease: int, counted_to: int, *, written: bool) -> None:
         """The table was taken. `written`: whoever had it before wrote all down up to `counted_to`."""
         if self._held.get(table) == lease - 1 and table in self._whole:
-            self._held[table] = lease  # nobody had it in between
+            self._held[table] = lease  # nobody had it in between; what was refused for good, anybody may have refused
+            for line in self._lines.values():
+                if line.table == table:
+                    self._reread(line)
             return
         self._forget(table)
         self._held[table] = lease
@@ -224,8 +245,12 @@ class Sequences:
 
     # Reports.
 
-    def line(self, report: Report, table: str) -> Line | None:
-        """The epoch of the terminal to which a report of this table belongs; None where it has no number. The table is held."""
+    def line(self, report: Report, table: str, undecided: Iterable[tuple[Line, Report]] = ()) -> Line | None:
+        """The epoch of the terminal to which a report of this table belongs; None where it has no number. The table is held.
+
+        `undecided`: what the group that is decided has received so far. Raises the library's IntegrityError where some of it came
+        from this epoch for another table: that is to be in the log first.
+        """
         if report.sequence is None:
             return None
         if table not in self._whole:
@@ -235,8 +260,21 @@ class Sequences:
         if line is None:
             with self._connection() as conn:
                 line = self._load(conn, *key, table)
-        line.table = table
+        elif line.table != table:
+            self._move(line, table, undecided)
+        if report.sequence < line.numbers.last and report.sequence not in line.numbers:
+            self._reread(line)  # it fills a gap, unless that was refused by another process
         return line
+
+    def _move(self, line: Line, table: str, undecided: Iterable[tuple[Line, Report]]) -> None:
+        """The terminal reports of another table now. What it numbered before is written down first, for of a table's numbers that
+        are not written down, only the log of that table tells.
+        """
+        if any(of is line for of, _ in undecided):
+            raise IntegrityError(f"terminal {line.terminal} reports of tables {line.table} and {table} in one group")
+        if line.recent and not self.save(line.table, self.reached):
+            raise OperationalError(f"what terminal {line.terminal} numbered at table {line.table} could not be written down")
+        line.table = table
 
     def known(self, report: Report) -> Line | None:
         """The same, where it is in memory."""
@@ -251,6 +289,9 @@ class Sequences:
         line, missing = self.known(report), Numbers()
         if line is not None:
             missing = Numbers(line.numbers.missing(below=report.sequence))
+            if missing.spans:
+                self._reread(line)
+                missing = Numbers(line.numbers.missing(below=report.sequence))
             for number in later:
                 if number < report.sequence:
                     missing.add(number)
@@ -263,6 +304,19 @@ class Sequences:
             missing = Numbers(numbers.missing(below=report.sequence))
         known = line is not None or not missing.spans  # what is not kept may stand in the log all the same
         return Before(report.terminal, report.epoch or 0, missing.spans if known else None, report.behind, others)
+
+    def standing(self, line: Line) -> Received:
+        """What was received of a terminal, as it is told; what another process refused for good is not called missing."""
+        if line.numbers.gaps and time.monotonic() - line.asked > _ASK_AGAIN:
+            self._reread(line)
+        return line.standing()
+
+    def _reread(self, line: Line) -> None:
+        """Reads what was refused for good of a terminal: that takes no lease, so it may have been any process."""
+        with self._connection() as conn:
+            for report in store.rejected(conn, line.terminal, line.epoch, line.numbers.spans):
+                line.receive(report.sequence, report.event_id)
+        line.asked = time.monotonic()
 
     def _load(self, conn: psycopg.Connection[Any], terminal: str, epoch: int, table: str) -> Line:
         kept = store.kept(conn, terminal, epoch)

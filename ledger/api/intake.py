@@ -151,13 +151,15 @@ def _item(item: object, received_at: datetime, hints: _Hints) -> Report | Verdic
     try:
         return _report(item, received_at, hints)
     except Refusal as refusal:
-        legible = item if isinstance(item, dict) else {}
-        return Verdict(
-            event_id=_uuid_or_none(legible.get("id")),
-            status="rejected",
-            round=_uuid_or_none(legible.get("subject")),
-            refusal=refusal,
-        )
+        said = refusal
+    except UnicodeError:
+        # JSON can write half a surrogate pair, and no encoder takes it. Where that is seen is named below; wherever it is not,
+        # it is still the fault of this item alone.
+        said = Refusal("LGR-0103", "the event holds a character that cannot be encoded: half a surrogate pair")
+    legible = item if isinstance(item, dict) else {}
+    return Verdict(
+        event_id=_uuid_or_none(legible.get("id")), status="rejected", round=_uuid_or_none(legible.get("subject")), refusal=said
+    )
 
 
 def _report(item: object, received_at: datetime, hints: _Hints) -> Report:
@@ -320,7 +322,7 @@ def _time(item: Mapping[str, Any]) -> datetime:
     text = _text(item, "time", "says when it happened, such as 2026-11-29T20:00:00+08:00")
     try:
         return msgspec.convert(text, _Time).astimezone(UTC)
-    except (msgspec.ValidationError, OverflowError):
+    except (msgspec.ValidationError, OverflowError, UnicodeError):
         raise _attribute(item, "time", "is a time of RFC 3339 with its offset, such as 2026-11-29T20:00:00+08:00") from None
 
 
@@ -341,13 +343,26 @@ def _body(data: object, topic: str, hints: _Hints) -> Data:
         raise Refusal("LGR-0108", f"`data` is a JSON object, not {kind(data)}", field="data", value=shown(data))
     model = TYPES[topic]
     for name, value in data.items():
-        if isinstance(value, str) and not value.isprintable():
+        if not all(text.isprintable() for text in _texts(value)):
             raise _field(name, value, "holds a character that cannot be printed")
     try:
         body = msgspec.convert(data, model)
-    except (msgspec.ValidationError, UnicodeEncodeError):
+    except (msgspec.ValidationError, UnicodeError):
         raise _culprit(data, model, hints) from None
     return _verified(body)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text in a value that `loads` gave, the names of fields as well, however deep it is."""
+    left = [value]
+    while left:
+        match left.pop():
+            case str() as text:
+                yield text
+            case dict() as fields:
+                left += [*fields, *fields.values()]
+            case list() as entries:
+                left += entries
 
 
 def _verified(body: Data) -> Data:

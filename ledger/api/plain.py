@@ -20,7 +20,9 @@ from ledger.reports import ABOUT_PROPERTIES, ABOUT_TABLES, TYPES, Data
 _Id = Annotated[str, msgspec.Meta(min_length=36, max_length=36)]
 """Of the forms of a UUID that msgspec reads, only that with hyphens has this length."""
 
-_Number = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,15}$")]
+_Epoch = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,15}$")]
+_Sequence = Annotated[str, msgspec.Meta(pattern=r"^[1-9][0-9]{0,14}$")]
+"""Events are numbered from 1."""
 
 
 class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True, forbid_unknown_fields=True):
@@ -31,8 +33,8 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_d
     source: Annotated[str, msgspec.Meta(pattern=r"^/terminals/[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     subject: _Id
     time: Annotated[datetime, msgspec.Meta(tz=True)]
-    epoch: _Number | None = None
-    sequence: _Number | None = None
+    epoch: _Epoch | None = None
+    sequence: _Sequence | None = None
     datacontenttype: Literal["application/json"] | None = None
     data: Any
 

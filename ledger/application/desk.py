@@ -75,7 +75,8 @@ class Desk:
         try:
             return self._try(report, group)
         except Refusal as refusal:
-            if refusal.code in ("LGR-0303", "LGR-0521") or isinstance(report.body, Malformed):
+            malformed = isinstance(report.body, Malformed)
+            if refusal.code in ("LGR-0303", "LGR-0521") or (malformed and refusal.code != "LGR-0804"):
                 raise  # the table is another process's, and so is what there is to know of it; or nothing there is to know helps
             # Memory may be behind the log where another process writes too. Ask, and decide again if it was. So it may be of who
             # may do what, where another process has applied a configuration.
@@ -87,6 +88,7 @@ class Desk:
     def _try(self, report: Report, group: Group) -> list[RoundEvent]:
         body = report.body
         if isinstance(body, Malformed):
+            self._verify_may_say(report)
             raise body.refusal
         if isinstance(body, CloseDay):
             return self._close_day(report, body, group)
@@ -105,7 +107,7 @@ class Desk:
         else:
             self._rest_on_roles(report, group)
             self._verify_right(report, sitting.round.terms)
-            self._verify_number(report, sitting.house.table.id)
+            self._verify_number(report, sitting.house.table.id, group)
         round_ = sitting.round
         begun = about_round(self, round_, sitting.rules, body, _origin(report, sitting.house.property.tolerance), group)
         events = round_.collect_events()
@@ -113,7 +115,11 @@ class Desk:
 
     def _sit(self, report: Report, group: Group) -> Sitting:
         """The report's round, and what it is played under; at hand for the rest of the group where this process has the table."""
-        round_ = self._memory.round(report.round)
+        try:
+            round_ = self._memory.round(report.round)
+        except Refusal:
+            rights.verify_act_somewhere(report, self._houses.properties().values())
+            raise
         table = round_.terms.table
         self._rest_on_roles(report, group)
         self._verify_right(report, round_.terms)
@@ -128,6 +134,20 @@ class Desk:
         if not alone:
             group.sittings[round_.id] = sitting
         return sitting
+
+    def _verify_may_say(self, report: Report) -> None:
+        """Raises where a report that cannot be read is not its sender's to make: who was not let in has said nothing.
+
+        It is about a round by its subject; what is about a table or a property says which one in what cannot be read.
+        """
+        if report.caller is None:
+            return
+        try:
+            opened = self._memory.round(report.round).terms
+        except Refusal:
+            rights.verify_act_somewhere(report, self._houses.properties().values())
+        else:
+            self._verify_right(report, opened)
 
     def _rest_on_roles(self, report: Report, group: Group) -> None:
         if rights.takes_role(report):
@@ -146,31 +166,34 @@ class Desk:
         True where the table was not held until now, so that what was known of it is forgotten.
         """
         taken = self._memory.hold(table, group)
-        self._verify_number(report, table)
+        self._verify_number(report, table, group)
         return taken
 
-    def _verify_number(self, report: Report, table: str) -> None:
+    def _verify_number(self, report: Report, table: str, group: Group) -> None:
         if report.sequence is None:
             return
-        line = self._memory.sequences.line(report, table)
+        line = self._memory.sequences.line(report, table, group.numbered)
         if line is not None and report.sequence in line.numbers:
             # A retry, mostly: the receipts tell.
             raise Refusal("LGR-0303", "another event has this number", field="sequence", value=str(report.sequence))
 
     def _catch_up(self, report: Report, group: Group) -> bool:
-        """Reads what other writers have recorded since; True where it changes what is known of the report's round or table."""
-        changed = self._memory.reread_round(report.round)
+        """Reads what other writers have recorded since; True where it changes what is known of the report's round or table.
+
+        Raises the library's IntegrityError where it comes between events of the group, which is then decided again.
+        """
+        changed = self._memory.reread_round(report.round, group)
         body = report.body
         if isinstance(body, OpenRound | OfATable | CloseDay):
             changed |= self._houses.read()
         if isinstance(body, OpenRound):
             changed |= self._memory.reread_table(body.table, group)
         elif isinstance(body, OfATable):
-            changed |= self._memory.reread_record(body.table)
+            changed |= self._memory.reread_record(body.table, group)
             house = self._houses.property_of(body.table)
-            changed |= self._memory.reread_days(None if house is None else house.id)
+            changed |= self._memory.reread_days(None if house is None else house.id, group)
         elif isinstance(body, CloseDay):
-            changed |= self._memory.reread_days(body.property)
+            changed |= self._memory.reread_days(body.property, group)
         return changed
 
     # What is about a table: its rounds begin, its people come and go, its slips are written and signed.
@@ -318,7 +341,7 @@ class Desk:
             origin = self._in_kind(round_, body, origin)
         heir = None
         if round_.status is Status.CARRIED:
-            heir = self._heir(round_)
+            heir = self._heir(round_, group)
             heir.limits = round_.limits
             said = round_.verify_bet(rules, origin.cause, origin, player=player, spot=spot, stake=stake, currency=currency)
             heir.verify_late_carry(rules, player, *said[:2])
@@ -352,10 +375,11 @@ class Desk:
             return origin.flagged("undeclared_colour")
         return origin
 
-    def _heir(self, round_: Round) -> Round:
+    def _heir(self, round_: Round, group: Group) -> Round:
         """The round that has the bets of a void one by now: the latest of the chain."""
         while round_.status is Status.CARRIED and round_.successor is not None:
-            round_ = self._memory.round(round_.successor)
+            sitting = group.sittings.get(round_.successor)
+            round_ = self._memory.round(round_.successor) if sitting is None else sitting.round
         return round_
 
     def _withdraw(self, round_: Round, rules: Regulation, body: WithdrawBet, origin: Origin, group: Group) -> None:

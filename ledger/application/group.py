@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 from uuid import UUID
@@ -26,6 +27,8 @@ class Group:
     """The events, verdicts and bookkeeping of the reports that are appended together."""
 
     __slots__ = (
+        "_counted",
+        "_made",
         "claims",
         "closed",
         "closing",
@@ -67,6 +70,14 @@ class Group:
         self.documents: set[str] = set()
         self.sittings: dict[UUID, Sitting] = {}
         """Rounds that were asked for before in this group, at tables that it holds: most groups have many bets of one round."""
+        self._made: Counter[UUID] = Counter()
+        self._counted = 0
+
+    def made(self, stream: UUID) -> int:
+        """How many events of a stream the group holds so far, which no log has yet. Asked seldom, so it counts only then."""
+        self._made.update([event.originator_id for event in self.events[self._counted :]])
+        self._counted = len(self.events)
+        return self._made[stream]
 
     def rest_on(self, premises: Mapping[UUID, int]) -> None:
         """What was just decided holds as long as these streams have no later version: of two looks the earlier one counts."""

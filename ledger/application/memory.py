@@ -11,16 +11,18 @@ from collections.abc import Iterable
 from contextlib import closing
 from uuid import UUID
 
+from eventsourcing.persistence import IntegrityError
+
 from ledger.application.group import Group
 from ledger.cage import TableRecord
 from ledger.days import Days
 from ledger.errors import Refusal
 from ledger.events import RoundOpened
-from ledger.round import Round
+from ledger.round import Round, Status
 from ledger.sequences import Sequences
 from ledger.store.lease import Leases
 from ledger.store.pause import collector_paused
-from ledger.store.recorder import Closing, Hindrance, LedgerRecorder
+from ledger.store.recorder import Closing, Hindrance, LeaseLost, LedgerRecorder
 
 _ROUNDS_KEPT = 4096
 """Rounds kept in memory: many times the tables of a large floor; the least recently used goes first."""
@@ -93,9 +95,9 @@ class Memory:
         for id_ in ended:
             self._rounds.pop(id_, None)
 
-    def exists(self, stream: UUID) -> bool:
-        """Whether the log has such a stream."""
-        return bool(self._recorder.select_events(stream, limit=1))
+    def exists(self, stream: UUID, *, after: int = 0) -> bool:
+        """Whether the log has such a stream, or more of it than up to the version `after`."""
+        return bool(self._recorder.select_events(stream, gt=after, limit=1))
 
     # Tables.
 
@@ -157,6 +159,8 @@ class Memory:
             group.leases[table] = epoch
             return False
         taken = self._leases.take(table)
+        if table in group.leases:
+            raise LeaseLost(f"table {table} passed on while a group was decided that writes it")
         group.leases[table] = taken.epoch
         self.sequences.taken(table, taken.epoch, taken.counted_to, written=taken.written)
         self._open.pop(table, None)
@@ -165,14 +169,21 @@ class Memory:
             del self._rounds[id_]
         return True
 
-    def reread_round(self, id: UUID) -> bool:
-        """Reads what other writers have recorded of a round since; True where it changes what is known."""
-        round_ = self._rounds.get(id)
-        if round_ is None:
-            return False
-        newer = self._recorder.stream(id, after=round_.version)
-        round_.fold(newer)
-        return bool(newer)
+    def reread_round(self, id: UUID, group: Group) -> bool:
+        """Reads what other writers have recorded of a round since, and of those that have its carried bets by now; True where it
+        changes what is known. Raises as `_reread` does.
+        """
+        changed = False
+        seen: set[UUID] = set()
+        while id not in seen:
+            seen.add(id)
+            sitting = group.sittings.get(id)
+            round_ = self._rounds.get(id) if sitting is None else sitting.round
+            changed |= self._reread(round_, group)
+            if round_ is None or round_.status is not Status.CARRIED or round_.successor is None:
+                break
+            id = round_.successor
+        return changed
 
     def reread_table(self, table: str, group: Group) -> bool:
         """Reads which round the table has open by now; True where it changes what is known."""
@@ -184,16 +195,25 @@ class Memory:
         self._open[table] = now
         return True
 
-    def reread_record(self, table: str) -> bool:
-        """Reads what has come to the table's own stream since; True where it changes what is known."""
-        return self._reread(self._records.get(table))
+    def reread_record(self, table: str, group: Group) -> bool:
+        """Reads what has come to the table's own stream since; True where it changes what is known. Raises as `_reread` does."""
+        return self._reread(self._records.get(table), group)
 
-    def reread_days(self, house: str | None) -> bool:
-        """Reads which gaming days were closed since; True where it changes what is known."""
-        return self._reread(None if house is None else self._days.get(house))
+    def reread_days(self, house: str | None, group: Group) -> bool:
+        """Reads which gaming days were closed since; True where it changes what is known. Raises as `_reread` does."""
+        return self._reread(None if house is None else self._days.get(house), group)
 
-    def _reread(self, known: TableRecord | Days | None) -> bool:
+    def _reread(self, known: Round | TableRecord | Days | None, group: Group) -> bool:
+        """Raises the library's IntegrityError where the group has decided events of the stream on what is not its end any more.
+
+        What came meanwhile has no place after them, nor before: the group is decided again.
+        """
         if known is None:
+            return False
+        own = group.made(known.id)
+        if own:
+            if self.exists(known.id, after=known.version - own):
+                raise IntegrityError(f"stream {known.id} has gone on while a group was decided that adds to it")
             return False
         newer = self._recorder.stream(known.id, after=known.version)
         known.fold(newer)

@@ -72,8 +72,6 @@ class Rounds(Application[UUID]):
         self._houses = Houses(self.events, self._recorder)
         self._memory = Memory(self._recorder, self._leases)
         self._desk = Desk(self._houses, self._memory)
-        self._reached = 0
-        """The last position that this process has appended."""
 
     def construct_factory(self, env: Environment) -> InfrastructureFactory[Any]:
         """The store on this application's own connection string."""
@@ -126,7 +124,7 @@ class Rounds(Application[UUID]):
     def _write_down(self, tables: Iterable[str]) -> None:
         """What was received at tables that are about to be given back; until one of them shows that it cannot be written."""
         for table in tables:
-            if not self._memory.sequences.left(table, self._reached):
+            if not self._memory.sequences.left(table, self._memory.sequences.reached):
                 return
 
     def _post(self, reports: Sequence[Report]) -> list[Verdict]:
@@ -226,6 +224,9 @@ class Rounds(Application[UUID]):
             except Refusal as refusal:
                 refused.append((n, within(report, refusal), len(group.numbered)))
                 continue
+            except BaseException:
+                group.undo()
+                raise
             start = len(group.events)
             group.events.extend(events)
             group.spans[n] = (start, len(group.events))
@@ -268,8 +269,8 @@ class Rounds(Application[UUID]):
             )
         verdicts.update(decided)
         if positions:
-            self._reached = positions[-1]
-        self._memory.sequences.save_some([line for line, _ in group.numbered], self._reached)
+            self._memory.sequences.reached = positions[-1]
+        self._memory.sequences.save_some([line for line, _ in group.numbered], self._memory.sequences.reached)
 
     def _again(self, report: Report, receipt: Receipt, group: Group) -> Verdict:
         verdict = again(report, receipt)
@@ -284,7 +285,7 @@ class Rounds(Application[UUID]):
             line = self._memory.sequences.known(report)
             if line is not None:
                 if line not in told:
-                    told[line] = line.standing()
+                    told[line] = self._memory.sequences.standing(line)
                 verdicts[n] = msgspec.structs.replace(verdicts[n], received=told[line])
         return [verdicts[n] for n in range(len(reports))]
 

@@ -25,7 +25,6 @@ _NO_ZONES = frozenset({"Factory", "localtime", "posixrules"})
 _UNSHOWN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 """Unicode's categories of control characters, line ends and what has no form."""
 _CLOCK = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]", re.ASCII)
-_REF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}", re.ASCII)
 _DOCUMENT = re.compile(r"[0-9]{7}|^[A-Za-z]{1,2}[0-9]{6}", re.ASCII)
 """Seven digits in a row, or one or two letters and six: identity cards, passports, telephones."""
 _LARGEST_TOLERANCE = 86_400
@@ -113,8 +112,8 @@ def _verify_people(config: Property) -> None:
         field = f"people[{n}].id"
         if "@" in person.id:
             raise _refused(field, person.id, "this looks like an e-mail address; write an opaque reference, such as S-7")
-        if not _REF.fullmatch(person.id):
-            raise _refused(field, person.id, "a reference is 1 to 64 ASCII letters, digits and . _ : - ; never a person's name")
+        if not _ID.fullmatch(person.id):  # as the source of the person's own events is read: /people/<reference>
+            raise _refused(field, person.id, "a reference is 1 to 64 ASCII letters, digits and . _ - ; never a person's name")
         if _DOCUMENT.search(person.id):
             raise _refused(field, person.id, "this looks like the number of a document; write an opaque reference, such as S-7")
         if not person.roles or len(set(person.roles)) != len(person.roles):
@@ -128,6 +127,7 @@ def _verify_tables(config: Property) -> None:
     _verify_ids("tables", [table.id for table in config.tables], "two tables have this id")
     pits = [pit.id for pit in config.pits]
     games = sorted({held.game for held in regulations()})
+    people = {person.id for person in config.people}
     terminals: dict[str, str] = {}
     for n, table in enumerate(config.tables):
         refused = partial(_refused_of, f"tables[{n}]")
@@ -146,6 +146,8 @@ def _verify_tables(config: Property) -> None:
             if terminal in terminals:
                 raise refused(f"terminals[{m}]", terminal, f"this terminal posts for table {terminals[terminal]} already")
             terminals[terminal] = table.id
+            if terminal in people:  # what the one numbers would use up the numbers of the other
+                raise refused(f"terminals[{m}]", terminal, "a person has this reference; a terminal has an id of its own")
         _verify_limits(config, n, table)
 
 

@@ -132,6 +132,8 @@ class Correction(msgspec.Struct):
     proposed: CorrectionProposed
     basis: tuple[object, ...]
     """What it was proposed on (`RoundState.basis_of`)."""
+    throws: int = 0
+    """Valid throws before it was proposed."""
     approved_by: tuple[str, ...] = ()
     status: Literal["proposed", "made", "declined"] = "proposed"
 

@@ -225,9 +225,13 @@ class Betting(Guards, Limiting):
         """The bet, which may be declared void; raises the reason otherwise."""
         verify_person(origin)
         found = self._verify_movable(regulation, bet)
-        # One person could take from the house, or from the player, what nobody may take back: that is for two.
+        # One person could take an advantage from the house, or from the player: that is for two.
         self._verify_no_contract(
-            regulation, found, "declared void by one person", help="propose a correction of kind bet_void, and have it approved"
+            regulation,
+            found,
+            "declared void by one person",
+            help="propose a correction of kind bet_void, and have it approved",
+            either_side=True,
         )
         self._verify_odds_stay(regulation, found, instead=None)
         return found
@@ -284,9 +288,11 @@ class Betting(Guards, Limiting):
                 raise self._under(hold)
         return found
 
-    def _verify_no_contract(self, regulation: Regulation, bet: Bet, what: str, help: str | None = None) -> None:
+    def _verify_no_contract(
+        self, regulation: Regulation, bet: Bet, what: str, help: str | None = None, *, either_side: bool = False
+    ) -> None:
         """Craps: a bet with the shooter stays once it has its number; its advantage was before."""
-        number = self.number_of(regulation, bet)
+        number = self.number_of(regulation, bet, either_side=either_side)
         if number is not None:
             spot = regulation.spot_in_play(bet.spot)
             raise Refusal(

@@ -7,7 +7,7 @@ from uuid import UUID
 from ledger.errors import Refusal
 from ledger.events import Body, CorrectionApproved, CorrectionDeclined, CorrectionProposed, Event
 from ledger.round.bets import Correction
-from ledger.round.effects import Asked, Case, article_breached, effects, in_one_form, verify_fields
+from ledger.round.effects import Asked, Case, article_breached, decided_since, effects, in_one_form, verify_fields
 from ledger.round.guards import Guards
 from ledger.round.persons import verify_person
 from ledger.round.terms import Origin
@@ -70,8 +70,9 @@ class Correcting(Guards):
         if person in found.approved_by:
             raise _not_this_person("this person has approved it already, and it takes two", person)
         number = len(found.approved_by) + 1
-        made = effects(Case(self, regulation, Asked.of(found.proposed), correction, origin))
-        if self.basis_of(found.proposed) != found.basis:
+        case = Case(self, regulation, Asked.of(found.proposed), correction, origin)
+        made = effects(case)
+        if self.basis_of(found.proposed) != found.basis or decided_since(case, found.throws):
             raise self._overtaken(found.proposed)
         approved = CorrectionApproved(**_flagged(origin, made)._asdict(), correction=correction, approval=number)
         return [approved, *made] if number == found.proposed.approvals else [approved]
@@ -88,11 +89,15 @@ class Correcting(Guards):
     def _overtaken(self, proposed: CorrectionProposed) -> Refusal:
         """Whoever proposed it saw other figures, and so does whoever approves it who was shown the proposal."""
         now = "bets of the round were decided or corrected since"
+        if proposed.kind == "ex_gratia":
+            now = f"{proposed.player} was paid ex gratia in this round since"
         if proposed.bet is not None:
             bet = self.verify_known_bet(proposed.bet)
             now = f"the bet on {bet.spot} is {bet.player}'s by now, {bet.left or bet.result}, with a stake of {bet.last_stake}"
             mispaid = [each for each in self.adjustments if each.bet == bet.id]
             now += f" and {len(mispaid)} mispays put right" if mispaid else ""
+            if self.basis_of(proposed) == self.corrections[proposed.correction].basis:
+                now = f"the dice were thrown since, and decided the bet as it would be: on {proposed.spot}"
         return Refusal(
             "LGR-0250",
             f"the correction was proposed on what is not so any more: {now}",

@@ -206,21 +206,48 @@ def _counts(bet: Bet) -> bool:
 
 
 def _bet(case: Case) -> list[Event]:
-    asked, bet = case.asked, _find(case)
+    bet = _find(case)
     before = bet.standing
     if before.result == "void":
         raise Refusal("LGR-0242", "the bet is void: whatever it was, its stake went back", field="bet", value=str(bet.id))
     if before.result == "open" and case.round.status is Status.BETTING:
         raise _too_early("betting is open: the bet itself can still be changed or taken back", "bet", bet.id)
-    player = asked.player or bet.player
-    stake = bet.last_stake if asked.stake is None else money.parse_minor(asked.stake, field="stake")
-    placed_on = bet.placed_on if asked.spot is None else case.regulation.spot(asked.spot).text
-    if (player, placed_on, stake) == (bet.player, bet.placed_on, bet.last_stake):
+    indeed = _indeed(case, bet)
+    if (indeed.player, indeed.placed_on, indeed.stake) == (bet.player, bet.placed_on, bet.last_stake):
         raise Refusal("LGR-0242", "this is how the bet stands on record", field="bet", value=str(bet.id))
-    indeed = msgspec.structs.replace(bet, player=player, placed_on=placed_on, stake=stake, staked=None)
     if not _within_limits(case, indeed):
         case = case._replace(origin=case.origin.flagged(BEYOND_LIMITS))
     return _corrected(case, [(bet, _as_it_was(case, indeed))])
+
+
+def _indeed(case: Case, bet: Bet) -> Bet:
+    """The bet as the correction says that it was placed."""
+    asked = case.asked
+    return msgspec.structs.replace(
+        bet,
+        player=asked.player or bet.player,
+        placed_on=bet.placed_on if asked.spot is None else case.regulation.spot(asked.spot).text,
+        stake=bet.last_stake if asked.stake is None else money.parse_minor(asked.stake, field="stake"),
+        staked=None,
+    )
+
+
+def decided_since(case: Case, throws: int) -> bool:
+    """Craps: whether a throw after the first `throws` valid ones decided the bet as it is to be corrected.
+
+    The bet on record may go on all the same, on its other spot, so that nothing else shows that the correction moves more by now.
+    The correction is one that could be made.
+    """
+    round_ = case.round
+    if case.asked.kind != "bet" or case.asked.spot is None or not round_.throws or throws >= round_.valid_throws:
+        return False
+    indeed = _indeed(case, _find(case))
+    if _as_it_was(case, indeed).result == "open":
+        return False
+    valid = [throw for throw in round_.throws if throw != "void"][:throws]
+    thrown = case.regulation.outcome(",".join(valid)).throws if valid else ()
+    bets = [indeed if bet.id == indeed.id else bet for bet in (*round_.bets.values(), *round_.gone.values())]
+    return thrown_again(case.regulation, thrown, bets, 1, {indeed.id})[indeed.id].result == "open"
 
 
 def _within_limits(case: Case, indeed: Bet) -> bool:
@@ -253,7 +280,7 @@ def _bet_void(case: Case) -> list[Event]:
     bet = _find(case)
     if bet.result == "void":
         raise Refusal("LGR-0242", "the bet is void already", field="bet", value=str(bet.id))
-    bound = case.round.number_of(case.regulation, bet) is not None
+    bound = case.round.number_of(case.regulation, bet, either_side=True) is not None
     if bet.result == "open" and case.round.status is Status.BETTING and not bound:
         raise _too_early("betting is open: a supervisor voids the bet itself", "bet", bet.id)
     _verify_unlocked(case, [bet])

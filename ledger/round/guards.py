@@ -67,14 +67,18 @@ class Guards(RoundState):
             )
         return found
 
-    def number_of(self, regulation: Regulation, bet: Bet) -> object:
-        """Craps: the number on which an open bet with the shooter waits, after which it is bound; None of any other bet."""
+    def number_of(self, regulation: Regulation, bet: Bet, *, either_side: bool = False) -> object:
+        """Craps: the number on which an open bet with the shooter waits, after which it is bound; None of any other bet.
+
+        `either_side`: and that of a bet against the shooter, who has the advantage from then on. Its player may take it back.
+        """
         if self.terms.game != CRAPS or bet.decided is not None:
             return None
         spot = regulation.spot_in_play(bet.spot)
-        if spot.chance.code == "pass":
+        code = spot.chance.code.removeprefix("dont_") if either_side else spot.chance.code
+        if code == "pass":
             return self.state.point or None
-        return spot.selection if spot.chance.code == "come" and spot.travelled else None
+        return spot.selection if code == "come" and spot.travelled else None
 
     def _over(self, field: str | None, value: str) -> Refusal:
         successor = "" if self.successor is None else f": {self.successor}"

@@ -202,11 +202,12 @@ class RoundState:
         """What the figures of a correction come from; another value once something of it has changed.
 
         Of one bet: how it lies, what decided it, and the mispays put right on it. Of the whole round: which bets are decided, and
-        every correction. The throws of a round that goes on change nothing as long as they do not decide the bet.
+        every correction. Of a payment ex gratia: what the player was paid so before. The throws of a round that goes on change
+        nothing as long as they do not decide the bet: as it is on record by this, as corrected by `effects.decided_since`.
         """
-        if proposed.kind == "ex_gratia":  # it says itself all that it comes to
-            return ()
         made = [each.proposed for each in self.corrections.values() if each.status == "made"]
+        if proposed.kind == "ex_gratia":
+            return (sum(each.kind == "ex_gratia" and each.player == proposed.player for each in made),)
         if proposed.bet is None:
             decided = sum(bet.decided is not None for bet in self.bets.values())
             return (self.status.ended, decided, sum(each.kind != "ex_gratia" for each in made))
@@ -366,7 +367,7 @@ class RoundState:
         self.holds[body.hold].finding = body.finding
 
     def _fold_proposed(self, body: CorrectionProposed) -> None:
-        self.corrections[body.correction] = Correction(body, self.basis_of(body))
+        self.corrections[body.correction] = Correction(body, self.basis_of(body), self.valid_throws)
 
     def _fold_approved(self, body: CorrectionApproved) -> None:
         correction = self.corrections[body.correction]

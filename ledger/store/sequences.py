@@ -82,15 +82,20 @@ def kept(conn: Connection, terminal: str, epoch: int) -> Kept:
         epoch,
     )
     since, received = latest[0] if latest else (None, Multirange([]))
-    rejected = _rows(
+    return Kept(since, _spans(received), rejected(conn, terminal, epoch, _spans(received)))
+
+
+def rejected(conn: Connection, terminal: str, epoch: int, known: Sequence[Span]) -> list[Reported]:
+    """The numbered reports of one epoch of a terminal that were refused for good, by whichever process, but those of `known`."""
+    found = _rows(
         conn,
         "SELECT sequence, event_id FROM ledger.rejections WHERE terminal = %s AND coalesce(epoch, 0) = %s "
         "AND sequence IS NOT NULL AND NOT sequence <@ %s::int8multirange",
         terminal,
         epoch,
-        received,
+        _multirange(known),
     )
-    return Kept(since, _spans(received), [Reported(terminal, epoch, *row) for row in rejected])
+    return [Reported(terminal, epoch, *row) for row in found]
 
 
 def keep(conn: Connection, table: str, lease: int, rows: Sequence[Row], position: int, *, leaving: bool) -> None:
@@ -121,7 +126,7 @@ def keep(conn: Connection, table: str, lease: int, rows: Sequence[Row], position
             "terminals": [row.terminal for row in rows],
             "epochs": [row.epoch for row in rows],
             "since": [row.since for row in rows],
-            "received": ["{" + ",".join(f"[{first},{last}]" for first, last in row.received) + "}" for row in rows],
+            "received": [_multirange(row.received) for row in rows],
         },
     )
 
@@ -210,6 +215,10 @@ def _rows(conn: Connection, query: str, *params: Any) -> list[tuple[Any, ...]]:
     given = params[0] if len(params) == 1 and isinstance(params[0], dict) else params
     with conn.cursor(row_factory=tuple_row) as cursor:
         return cursor.execute(query.encode(), given).fetchall()
+
+
+def _multirange(spans: Sequence[Span]) -> str:
+    return "{" + ",".join(f"[{first},{last}]" for first, last in spans) + "}"
 
 
 def _spans(received: Multirange[int]) -> list[Span]:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -20,11 +21,12 @@ from hypothesis import strategies as st
 
 from ledger import sequences
 from ledger.application import Rounds
+from ledger.errors import Refusal
 from ledger.property import Table
-from ledger.reports import CloseBetting, OpenRound, Received, Report, Verdict
+from ledger.reports import CloseBetting, Malformed, OpenRound, Received, Report, Verdict
 from ledger.store import log
 from ledger.store.sequences import standings
-from tests.support import DEMO, Terminal, accepted, codes, house
+from tests.support import DEMO, UNLIMITED, Terminal, accepted, codes, house
 
 
 @pytest.fixture
@@ -336,3 +338,88 @@ def test_b26_a_clock_that_is_off_is_flagged_and_the_gaming_day_is_the_server_s(r
         bodies: list[Any] = [each.body for each in log.stream(conn, table.round)]
     assert [body.flags for body in bodies] == [("clock_skew",)] * 3 + [()] * 2
     assert bodies[0].gaming_day == rounds.properties()[0].gaming_day(opening.received_at)
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["post by post", "in one post"])
+@pytest.mark.parametrize("back", [False, True], ids=["moved", "moved and back"])
+@pytest.mark.parametrize("fault", ["killed", "lost"])
+def test_a_terminal_that_reports_of_another_table_keeps_its_numbers(dsn: str, together: bool, back: bool, fault: str) -> None:
+    """Its numbers at the first table were written down with that table, and no longer known as that table's."""
+    first, second = Terminal("R01"), Terminal("R02", currency="HKD")
+    second.name = first.name
+    numbered = iter(range(1, 100))
+
+    def of(table: Terminal, *spots: str) -> list[Report]:
+        return [table.bet(spot, sequence=next(numbered)) for spot in spots]
+
+    with closing(house(dsn, UNLIMITED, lease_idle=60)) as rounds:
+        posts = [[first.open(sequence=next(numbered)), *of(first, "red", "odd")]]
+        posts += [[second.open(sequence=next(numbered)), *of(second, "red", "odd")]]
+        posts += [of(first, "even"), of(second, "even")] if back else []
+        for post in [[report for each in posts for report in each]] if together else posts:
+            accepted(rounds.post(post))
+        if fault == "lost":
+            rounds._memory.forget()
+            rounds._memory.sequences.lost()
+            at = rounds
+        else:  # as kill -9: nothing is written down, and nothing given back but by the database
+            assert rounds._leases._conn is not None
+            rounds._leases._conn.close()
+            rounds._memory.sequences.lost()
+            at = Rounds(dsn)
+        [verdict] = accepted(at.post(of(second, "black")))
+        assert told(verdict) == (next(numbered) - 1, ())
+        assert codes(at.post([second.bet("even", "7700", sequence=n) for n in (1, 2, 5)])) == ["LGR-0303"] * 3
+        if at is not rounds:
+            at.close()
+
+
+def test_a_terminal_is_at_one_table_of_all_properties(rounds: Rounds) -> None:
+    table = msgspec.structs.replace(DEMO.tables[0], id="X01", pit="B")
+    other = msgspec.structs.replace(DEMO, id="OTHER", name="Other", pits=(), tables=(table,), people=())
+    with pytest.raises(Refusal) as caught:
+        rounds.apply_property(other)
+    assert (caught.value.code, caught.value.field, caught.value.value) == (
+        "LGR-0604",
+        "tables[0].terminals[0]",
+        table.terminals[0],
+    )
+    assert f"table {DEMO.tables[0].id} of property {DEMO.id}" in caught.value.detail
+    given = msgspec.structs.replace(other, tables=(msgspec.structs.replace(table, terminals=("T-X01",)),))
+    assert rounds.apply_property(given)
+
+
+def malformed(table: Terminal, number: int) -> Report:
+    """A bet whose data cannot be read: whichever process gets it refuses it for good."""
+    unread = Malformed(refusal=Refusal("LGR-0108", "the field `spot` is missing"))
+    return msgspec.structs.replace(table.bet("red", sequence=number), body=unread)
+
+
+def test_what_another_process_refused_for_good_is_not_missing(dsn: str) -> None:
+    """It takes no lease to refuse what cannot be read: the service that has the table learns of it from the database alone."""
+    with closing(house(dsn, lease_idle=0.05)) as first, closing(Rounds(dsn)) as second:
+        table = Terminal()
+        accepted(first.post([table.open(sequence=1), table.bet("red", sequence=2)]))
+        refused = malformed(table, 3)
+        assert codes(second.post([refused])) == ["LGR-0108"]
+        verdicts = accepted(first.post([table.close(sequence=4), table.outcome("17", sequence=5)]))
+        assert [told(verdict) for verdict in verdicts] == [(5, ())] * 2
+        # While it is still told of as missing, it is looked for before anything is refused for now.
+        assert codes(second.post([malformed(table, 6)])) == ["LGR-0108"]
+        late = table.bet("black", sequence=7)
+        [verdict] = first.post([late])
+        assert verdict.refusal is not None
+        assert (verdict.refusal.code, verdict.refusal.retryable, told(verdict)) == ("LGR-0210", False, (7, ()))
+        # And before a number is given again.
+        assert codes(second.post([malformed(table, 8)])) == ["LGR-0108"]
+        accepted(first.post([table.open(sequence=9)]))
+        [verdict] = first.post([table.bet("odd", sequence=8)])
+        assert codes([verdict]) == ["LGR-0303"]
+        # And when the table is taken again by the process that had it last.
+        assert codes(second.post([malformed(table, 10)])) == ["LGR-0108"]
+        time.sleep(0.1)
+        first.rest()
+        [verdict] = first.post([table.bet("odd", sequence=10)])
+        assert codes([verdict]) == ["LGR-0303"]
+        assert told(verdict) == (10, ())
+        assert kept(dsn, table.name) == {(table.name, 0): [(1, 10)]}

@@ -360,13 +360,17 @@ class Coup:
         """What a correction's figures come from."""
         made = [(was, of.get("bet")) for was, of, _, _, decided in self.asked.values() if "made" in decided]
         if kind == "ex_gratia":
-            return None
+            paid = [of["player"] for was, of, _, _, decided in self.asked.values() if was == kind and "made" in decided]
+            return paid.count(asked["player"])
         if kind in ("outcome", "return"):
             held = sum(not bet.left and bet.now[0] != "open" for bet in self.bets.values())
             return self.ended, held, len([was for was, _ in made if was != "ex_gratia"])
         bet = self.bets[asked["bet"]]
         decided = None if bet.now[0] == "open" else bet.now
+        no, after = self._plan(kind, asked) if kind == "bet" and asked.get("spot") else (set(), [])
+        comes_to = [each.now[0] for each in after if not no]
         return (
+            comes_to,
             bet.player,
             bet.lay,
             decided,

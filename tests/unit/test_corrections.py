@@ -633,6 +633,30 @@ def test_a_mispay_goes_to_the_player_whom_both_persons_have_seen() -> None:
     assert adjusted.player == "P-9"
 
 
+def test_a_payment_ex_gratia_that_was_proposed_twice_is_made_once() -> None:
+    """The answer to a proposal was lost, and it was made again: both waited, and both were paid."""
+    table = Table()
+    table.settle("17")
+    gift: dict[str, Any] = {"player": "P-5", "spot": "straight:17", "stake": "5000", "amount": "10000"}
+    first, again, other = table.propose("ex_gratia", **gift), table.propose("ex_gratia", **gift), {**gift, "player": "P-6"}
+    beside = table.propose("ex_gratia", **other)
+    table.approve(again, "S-2")
+    for person in ("S-2", "S-3"):
+        table.approve(first, person)
+    with refused("LGR-0250") as caught:
+        table.approve(again, "S-3")
+    assert "P-5 was paid ex gratia" in caught.value.detail
+    for person in ("S-2", "S-3"):
+        table.approve(beside, person)
+    assert [each.player for each in table.round.adjustments] == ["P-5", "P-6"]
+    table.round.decline_correction(again, origin("S-1"))
+    # Whoever means a second payment proposes it, knowing of the first.
+    meant = table.propose("ex_gratia", **gift)
+    for person in ("S-2", "S-3"):
+        table.approve(meant, person)
+    assert [each.player for each in table.round.adjustments] == ["P-5", "P-6", "P-5"]
+
+
 def test_what_decides_a_bet_overtakes_its_corrections_too() -> None:
     table = Table()
     bet, other = table.bet("straight:17"), table.bet("red", player="P-2")

@@ -298,3 +298,60 @@ def test_other_throws_move_the_difference_and_no_more(at: Table, others: list[li
         back = sum(stake_back(each) for each in standings)
         left = sum(bet.stake for bet in at.round.gone.values() if bet.left in ("withdrawn", "void"))
         assert back + left <= at.round.returned
+
+
+@pytest.mark.parametrize(
+    "changed", [{"spot": "place:8"}, {"spot": "place:8", "player": "P-9"}, {"spot": "place:8", "stake": "20000"}]
+)
+def test_a_throw_that_decides_the_bet_as_corrected_overtakes_its_correction(changed: dict[str, str]) -> None:
+    """What was proposed moved nothing but the bet; what would be approved pays a prize that nobody was shown."""
+    at = table()
+    at.bet("pass")
+    at.throw("2-2")
+    reopened(at)
+    bet = at.bet("place:6", player="P-2")
+    at.throw("1-2")
+    waiting = at.propose("bet", bet=bet, **changed)
+    later = at.propose("bet", bet=bet, **changed)
+    at.throw("2-3", "void")  # neither 6 nor 8: nothing has changed
+    assert at.round.can_approve(at.rules, waiting, origin("S-2"))
+    at.throw("4-4")
+    with refused("LGR-0250") as caught:
+        at.approve(waiting)
+    assert at.round.bets[bet].result == "open"
+    at.round.decline_correction(later, origin("S-2"))
+    at.approve(at.propose("bet", bet=bet, **changed))
+    assert at.round.bets[bet].result == "won"
+    assert "thrown since" in caught.value.detail
+
+
+def test_a_throw_that_decides_nothing_of_the_bet_overtakes_no_correction_of_it() -> None:
+    at = table()
+    at.bet("pass")
+    at.throw("2-2")
+    reopened(at)
+    come = at.bet("come", player="P-2")
+    at.throw("4-4")  # it travels
+    waiting = at.propose("bet", bet=come, spot="dont_come")
+    at.throw("2-3")
+    assert corrected(at.approve(waiting)) == {come: ("open", "open")}
+    assert at.round.bets[come].result == "open"
+
+
+@pytest.mark.parametrize("spot", ["pass", "come", "dont_pass", "dont_come"])
+def test_a_bet_that_has_its_number_is_voided_by_two_whichever_side_it_is_on(spot: str) -> None:
+    """Against the shooter, its player is the favourite from then on: to void it takes that away."""
+    at = table()
+    at.bet("pass", player="P-9")
+    bet = at.bet(spot, player="P-2") if spot.endswith("pass") else None
+    at.throw("2-2")
+    reopened(at)
+    if bet is None:
+        bet = at.bet(spot, player="P-2")
+        assert at.round.can_void_bet(at.rules, bet, origin("S-1"))
+        at.throw("4-4")
+        reopened(at)
+    assert at.round.can_withdraw(at.rules, bet) is spot.startswith("dont")
+    with refused("LGR-0214"):
+        at.round.void_bet(at.rules, bet, origin("S-1"), reason="spilt")
+    assert corrected(at.correct("bet_void", bet=bet)) == {bet: ("open", "void")}

@@ -13,7 +13,7 @@ from ledger import property as property_
 from ledger.errors import Refusal
 from ledger.events import DocumentRecorded
 from ledger.limits import Band
-from ledger.property import ChanceLimits, Choice, OptIn, Property, Table
+from ledger.property import ChanceLimits, Choice, OptIn, Person, Property, Table
 from ledger.rules import regulation
 from tests.golden import rows
 from tests.support import DEMO, ROOT
@@ -228,3 +228,21 @@ def test_an_opt_in_stands_once() -> None:
     twice = (OptIn(regulation="30/2003", reason="r", approved_by="a"),) * 2
     with pytest.raises(Refusal, match="twice"):
         property_.verify(msgspec.structs.replace(DEMO, opt_ins=twice))
+
+
+@pytest.mark.parametrize("reference", ["S:7", "-S7", "S/7", "S 7", "S" * 65])
+def test_a_person_s_reference_can_be_the_source_of_an_event(reference: str) -> None:
+    """The configuration took one that the door does not read: that person could report nothing."""
+    config = msgspec.structs.replace(DEMO, people=(Person(id=reference, roles=("dealer",)),))
+    with pytest.raises(Refusal) as caught:
+        property_.verify(config)
+    assert (caught.value.code, caught.value.field) == ("LGR-0604", "people[0].id")
+
+
+def test_a_person_has_no_terminal_s_id() -> None:
+    """What the person numbers would use up the terminal's numbers."""
+    terminal = DEMO.tables[0].terminals[0]
+    config = msgspec.structs.replace(DEMO, people=(*DEMO.people, Person(id=terminal, roles=("dealer",))))
+    with pytest.raises(Refusal) as caught:
+        property_.verify(config)
+    assert (caught.value.code, caught.value.value) == ("LGR-0604", terminal)

@@ -480,3 +480,27 @@ class TestOnAMachineOfOnesOwn:
             assert code(terminal.post(terminal.event("RoundOpened", uuid4()))) == "LGR-0803"
             terminal.key, terminal.token = None, "rlt_x"
             assert code(terminal.get("/v1/balances")) == "LGR-0802"
+
+
+def test_who_was_not_let_in_leaves_no_row_however_badly_it_is_said(floor: Floor) -> None:
+    """A key or token that still holds, of a terminal at no table and a person in no role: their say is refused and forgotten."""
+    strangers = [
+        Asker(floor.url, "/terminals/T-NOWHERE", key=key_of(floor.dsn, "T-NOWHERE")),
+        Asker(floor.url, "/people/X-99", token=token_of(floor.dsn, "X-99")),
+    ]
+    before = floor.count("rejections")
+    for asker in strangers:
+        said = [
+            asker.event(kind, round_, data, **numbered)
+            for kind, good in TYPES.items()
+            for round_ in (uuid4(), floor.round)
+            for data in (good, {**good, "nonsense": 1})
+            for numbered in ({}, {"sequence": "1"})
+        ]
+        items = asker.post(said).json()["items"]
+        assert {item["problem"]["code"] for item in items} <= {NOT_ALLOWED, NO_PERSON}
+    assert floor.count("rejections") == before
+    # Of who may say such a thing, what cannot be read is refused for good all the same.
+    bad = floor.own.event("BetPlaced", floor.round, {**TYPES["BetPlaced"], "nonsense": 1})
+    assert floor.own.post([bad]).json()["items"][0]["problem"]["code"] == "LGR-0108"
+    assert floor.count("rejections") == before + 1

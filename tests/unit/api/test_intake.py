@@ -499,3 +499,66 @@ def test_a_field_that_is_wrong_is_told_with_what_is_wanted_in_words(kind: str, f
     assert (found.code, found.field) == ("LGR-0108", f"data.{field}")
     assert said in found.detail
     assert found.value is not None
+
+
+_ODD_TEXTS = (
+    "\ud800",
+    "\udfff",
+    "a\ud800",
+    "\x00",
+    "a\x00b",
+    "\x1b[2J",
+    "\u202e",
+    "\u2066a",
+    "\ufeff",
+    "\U000e0001",
+    "x" * 2_000,
+)
+"""Texts that JSON can write and nobody should: half a surrogate pair, NUL, controls, what turns the line round, and very much."""
+
+
+def _with(sent: Any, odd: Any) -> list[Any]:
+    """The same with `odd` in the place of each of its texts, of each name, and beside each entry of a list, one at a time."""
+    if isinstance(sent, str):
+        return [odd, [odd], {odd: odd}, [[{"a": [odd]}]]]
+    if isinstance(sent, dict):
+        inside: list[Any] = [{**sent, name: bent} for name, value in sent.items() for bent in _with(value, odd)]
+        return [*inside, {**sent, odd: "a"}]
+    if isinstance(sent, list):
+        inside = [[*sent[:n], bent, *sent[n + 1 :]] for n, value in enumerate(sent) for bent in _with(value, odd)]
+        return [*inside, [*sent, odd]]
+    return [odd]
+
+
+@pytest.mark.parametrize("model", TYPES.values(), ids=lambda model: model.__name__)
+def test_no_text_of_an_item_costs_its_mates(model: type) -> None:
+    """Whatever stands in one item, wherever: the others of its post are read, and what is refused can be sent and stored."""
+    sent = dict(openapi.EXAMPLES["events"][model.__name__])
+    for odd in _ODD_TEXTS:
+        for bent in _with(json.loads(json.dumps(sent)), odd):
+            good, item = read([bet(), bent])
+            assert isinstance(good, Report)
+            assert not isinstance(good.body, Malformed)
+            refused = (
+                item.refusal if isinstance(item, Verdict) else item.body.refusal if isinstance(item.body, Malformed) else None
+            )
+            if refused is None:  # a note may be in any script, and an unknown attribute is nobody's business
+                json.dumps(str(item), ensure_ascii=False).encode()
+            else:
+                assert not refused.retryable
+                json.dumps([refused.detail, refused.field, refused.value, refused.help], ensure_ascii=False).encode()
+
+
+def test_what_no_reader_foresaw_of_a_character_is_still_that_item_s_fault_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain_time = intake._time
+
+    def encodes(item: Any) -> Any:
+        item.get("traceparent", "").encode()
+        return plain_time(item)
+
+    monkeypatch.setattr(intake, "_time", encodes)
+    good, bad = read([bet(), bet() | {"traceparent": "\ud800"}])
+    assert isinstance(good, Report)
+    assert isinstance(bad, Verdict)
+    assert bad.refusal is not None
+    assert bad.refusal.code == "LGR-0103"

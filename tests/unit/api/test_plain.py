@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ledger.api import bodies, intake, openapi, plain
 from ledger.reports import TYPES, Malformed, Report
-from tests.unit.api.events import EVENT, event
+from tests.unit.api.events import BET, EVENT, event
 
 NOW = datetime(2026, 11, 29, 12, 0, 1, tzinfo=UTC)
 _VALUES = st.sampled_from(
@@ -131,6 +131,70 @@ def test_a_reference_stays_text_whatever_it_looks_like(kind: str, reference: str
         )
     assert quick == careful
     assert msgspec.json.encode(quick) == msgspec.json.encode(careful)
+
+
+_EDGES: dict[str, tuple[Any, ...]] = {
+    "specversion": ("1.0", "1", "1.00", "0.3", ""),
+    "id": (
+        str(EVENT),
+        str(EVENT).upper(),
+        EVENT.hex,
+        "{" + str(EVENT) + "}",
+        f"urn:uuid:{EVENT}",
+        str(EVENT)[:-1],
+        str(EVENT) + "0",
+    ),
+    "subject": (str(EVENT), str(EVENT).upper(), EVENT.hex, "R01", ""),
+    "source": (*(f"/terminals/{name}" for name in ("T", "T" * 64, "T" * 65, "", "-T", "T:1", "T/1", "T ")), "/people/S-1", "T"),
+    "time": (
+        *("2026-11-29T12:00:00Z", "2026-11-29t12:00:00z", "2026-11-29 12:00:00Z", "2026-11-29T12:00:00", "2026-11-29"),
+        *("2026-11-29T12:00:60Z", "2026-11-29T24:00:00Z", "2026-11-29T12:00:00.1234567Z", "2026-11-29T12:00:00,5Z"),
+        *("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2026-11-29T12:00:00+24:00", "1764417600"),
+    ),
+    "epoch": ("0", "1", "00", "01", "999999999999999", str(2**53 - 1), str(2**53), "9" * 17, "-1", "+1", "1.0", " 1", ""),
+    "sequence": ("0", "1", "00", "01", "999999999999999", str(2**53 - 1), str(2**53), "9" * 17, "-1", "+1", "1.0", " 1", ""),
+    "datacontenttype": ("application/json", "APPLICATION/JSON", "application/json;charset=utf-8", "text/json", ""),
+    "player": ("P", "P" * 64, "P" * 65, "", "-P", "P:1", "P 1"),
+    "spot": ("r", "r" * 200, "r" * 201, ""),
+    "stake": ("1", "0", "00", "01", "-1", "+1", "1.0", "1" + "0" * 15, "1" + "0" * 15 + "1", "1" + "0" * 16, ""),
+    "currency": ("MOP", "mop", "XXX", "MO", "MOPS", ""),
+    "seat": (0, -1, 999, 1000, 3.0, 10**30, "3"),
+    "chip": ("cash", "c" * 64, "c" * 65, ""),
+}
+"""Field of a bet's event → values at the edge of what it takes, on both sides."""
+_ANY: tuple[Any, ...] = (
+    None,
+    True,
+    False,
+    0,
+    1,
+    1.5,
+    -0.0,
+    10**30,
+    [],
+    {},
+    ["a"],
+    "\x00",
+    "\x7f",
+    "\ud800",
+    "\u202e",
+    "\u0661",
+    "\uff11",
+    "x" * 5000,
+)
+
+
+@pytest.mark.parametrize("field", _EDGES)
+def test_at_the_edges_of_each_field_both_readers_come_to_the_same(field: str) -> None:
+    for value in (*_EDGES[field], *_ANY):
+        for escaped in (True, False):
+            sent = event("BetPlaced", dict(BET), id=str(EVENT), epoch="1", sequence="7")
+            (sent["data"] if field in BET or field == "chip" else sent)[field] = value
+            try:
+                raw = json.dumps([sent], ensure_ascii=escaped).encode()
+            except UnicodeEncodeError:
+                continue  # UTF-8 has no such text
+            assert repr(intake.read(raw, bodies.BATCH, NOW)) == repr(intake.Intake(carefully(raw), single=False)), (field, value)
 
 
 def test_it_reads_what_terminals_send() -> None:
