@@ -369,7 +369,8 @@ def test_views_keep_their_rights_comments_and_options(day: str) -> None:
             conn.execute(statement)
         told = (
             "SELECT c.oid, c.relname, c.relacl::text, c.reloptions::text, obj_description(c.oid, 'pg_class'), "
-            "CASE WHEN relnamespace = 'extra'::regnamespace THEN pg_get_viewdef(c.oid) END FROM pg_class AS c WHERE relkind = 'v' AND relnamespace::regnamespace::text "
+            "CASE WHEN relnamespace = 'extra'::regnamespace THEN pg_get_viewdef(c.oid) END FROM pg_class AS "
+            "c WHERE relkind = 'v' AND relnamespace::regnamespace::text "
             "NOT IN ('pg_catalog', 'information_schema') ORDER BY 1"
         )
         before = conn.execute(told).fetchall()
