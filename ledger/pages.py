@@ -52,8 +52,8 @@ PAGES: dict[str, str] = {
     "LGR-0204": "Betting is closed: from the bell on, no bet is changed or taken back, and no second bell rings.",
     "LGR-0205": (
         "The outcome counts only after betting was closed. Where it overtook the close, it is accepted once that is there. One "
-        "that its terminal numbered before the close is no outcome of the round: what the table shows after the close is a new "
-        "event."
+        "that its terminal numbered before its close, in the same epoch or an earlier one, is no outcome of the round, whatever "
+        "it waited for: what the table shows after the close is a new event."
     ),
     "LGR-0206": "A round has one outcome. Correcting it is an act of its own, with an approver.",
     "LGR-0207": "A terminal's round stays at the table where it was opened.",
