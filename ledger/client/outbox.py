@@ -198,13 +198,18 @@ class Outbox:
             found.append(Queued(n, UUID(id_), encoded, epoch))
         return found
 
-    def behind(self, event: Queued) -> bool:
-        """Whether events of earlier epochs wait, of which the number of this one says nothing."""
-        [(waits,)] = self._ask(
-            "SELECT EXISTS (SELECT 1 FROM events WHERE state = 'waiting' AND n < ? AND epoch <> ?)",
-            (event.n, event.epoch),
+    def behind(self, events: Sequence[Queued]) -> set[int]:
+        """The places of those of `events`, all of one epoch, which events of earlier epochs could change that wait.
+
+        Their numbers say nothing of those. Only what is about the same round or table counts, or names it as a successor: what waits
+        for something else, it may be for ever, changes nothing here and must not keep a refusal from being final.
+        """
+        rows = self._ask(
+            "SELECT n FROM events WHERE n BETWEEN ? AND ? AND EXISTS (SELECT 1 FROM events AS earlier WHERE "
+            "earlier.state = 'waiting' AND earlier.n < ? AND earlier.epoch <> ? AND instr(earlier.body, events.round))",
+            (events[0].n, events[-1].n, events[0].n, events[0].epoch),
         )
-        return bool(waits)
+        return {n for (n,) in rows}
 
     def answered(self, answers: Sequence[tuple[Queued, Item]], received: Sequence[Received] = ()) -> None:
         """Keeps what the ledger said of each event, all or none; of two answers to one event the first that was final.

@@ -301,6 +301,23 @@ def test_what_waits_for_an_event_of_an_earlier_opening_is_not_given_up(floor: Fl
     assert (done.accepted, done.waiting, done.rejected) == (4, 0, 0)
 
 
+def test_what_waits_for_something_else_keeps_no_refusal_from_being_final(floor: Floor, outbox: Outbox) -> None:
+    """A stuck event of an earlier opening made an early outcome wait for its bell, and settle what was placed in between."""
+    table = Table()
+    elsewhere = Table("R02")
+    floor.accepted(json.loads(elsewhere.opened().encoded()))
+    outbox.put(elsewhere.opened())
+    assert sent(outbox, floor.url).waiting == 1, "that table has a round open"
+    first = table.opened()
+    with Outbox(outbox.path) as other:
+        early = happened(RecordOutcome(outcome="17"), terminal=TERMINAL, round=first.round)
+        other.put(first, table.bet(), early)
+        done = sent(other, floor.url)
+        assert (done.accepted, done.rejected, done.waiting) == (2, 1, 1)
+        [rejected] = other.rejected()
+        assert (rejected.id, rejected.problem.code) == (early.id, "LGR-0205")
+
+
 def test_what_can_never_be_taken_holds_up_nothing_else(floor: Floor, outbox: Outbox) -> None:
     """The bet of a round that was never opened is refused for good, and the table goes on."""
     table = Table()
