@@ -18,6 +18,7 @@ import psycopg
 import pytest
 
 from cli.main import run
+from cli.terminal import standing
 from ledger import property as house
 from ledger.application import Rounds
 from ledger.client import Door, Outbox, Retry, Sender, happened
@@ -176,7 +177,23 @@ def test_what_is_turned_away_for_ever_is_given_up_by_a_person(terminal: Terminal
     given_up = terminal("status", "--give-up", waiting["id"], "--json")
     assert "1 event given up" in given_up.err
     assert (given_up.json["waiting"], given_up.json["rejected"][0]["id"]) == (0, waiting["id"])
+    assert "given up by a person" in given_up.json["rejected"][0]["detail"]
     assert terminal("status", "--seen").code == 0
+
+
+def test_what_is_stuck_is_said_with_what_to_do_and_given_up_by_its_round(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standing, "STUCK", 1)
+    opening = ("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01", "--json")
+    assert terminal(*opening).code == 0
+    round_ = terminal(*opening).json["put"][0]["round"]
+    stuck = terminal("status", "--json")
+    assert stuck.json["stuck"] == 1
+    assert "LGR-0201" in stuck.err
+    assert f"--all-of-round {round_}" in stuck.err
+    assert "1 event given up" in terminal("status", "--all-of-round", round_).err
+    assert "2 events" not in terminal("status", "--give-up", f"{uuid4()},{uuid4()}").err
 
 
 def test_each_reason_that_is_told_is_that_events_own(terminal: Terminal) -> None:
