@@ -171,6 +171,7 @@ CODES: dict[str, Code] = {
     "LGR-0722": Code("The terminal's key cannot be read", 500),
     "LGR-0723": Code("A person's act does not wait in an outbox", 422),
     "LGR-0724": Code("A secret is written to a new file only", 500),
+    "LGR-0725": Code("A round that was not made up is left open", 409),
     # 08: who may do what
     "LGR-0801": Code("This takes a person who has proved who it is", 401, retryable=True),
     "LGR-0802": Code("No valid token", 401),

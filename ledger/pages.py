@@ -334,6 +334,10 @@ PAGES: dict[str, str] = {
         "A certificate and its private key are two files in PEM form that belong together; the key is not encrypted. The detail "
         "says what is wrong with them."
     ),
+    "LGR-0725": (
+        "`terminal run` makes outcomes up, so it ends only rounds that it opened itself. The last round of this outbox is "
+        "another's: end it as the table did."
+    ),
     "LGR-0801": (
         "Some reports are decisions of a person: a bet declared void, chips that came too late, a hold and its release, a "
         "correction and its approval. They count only with proof of who decided, and a name that somebody typed is none: the "

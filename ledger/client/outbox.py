@@ -396,6 +396,15 @@ class Outbox:
         )
         return [body.encode() for (body,) in rows]
 
+    def make_up(self, round: UUID) -> None:
+        """Marks a round, before its opening is put, as one whose outcome will be made up."""
+        with self._writing() as db:
+            db.execute("INSERT OR IGNORE INTO made_up VALUES (?)", (str(round),))
+
+    def made_up(self, round: UUID) -> bool:
+        """Whether the round was so marked."""
+        return bool(self._ask("SELECT 1 FROM made_up WHERE round = ?", (str(round),)))
+
     def delays(self, *, after: int = 0) -> list[float]:
         """Seconds from `put` to the final answer, of the events beyond place `after` that have one."""
         rows = self._ask("SELECT put_at, answered_at FROM events WHERE n > ? AND answered_at IS NOT NULL ORDER BY n", (after,))

@@ -311,6 +311,20 @@ def test_killed_within_a_round_it_comes_back_to_that_round(terminal: Terminal, u
     assert terminal("status", "--json").json["waiting"] == 0
 
 
+def test_a_round_that_was_opened_by_hand_gets_no_made_up_outcome(terminal: Terminal, dsn: str) -> None:
+    opening = terminal("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01", "--json").json["put"][0]
+    play = ("run", "--table", "R01", "--rounds", "1", "--rate", "0")
+    refused = terminal(*play)
+    assert refused.code == 2
+    assert "LGR-0725" in refused.err
+    assert opening["round"] in refused.err
+    assert settled(dsn) == 0
+    for type_, *fields in (("BettingClosed",), ("OutcomeRecorded", "outcome=17")):
+        assert terminal("send", type_, *fields, "--round", opening["round"]).code == 0
+    assert terminal(*play).code == 0
+    assert settled(dsn) == 2
+
+
 def test_told_to_stop_it_ends_with_its_round(url: str, outbox: Path, dsn: str) -> None:
     command = [sys.executable, "-m", "cli", "terminal", "run", "--table", "R01", "--rate", "5", "--json"]
     process = subprocess.Popen(
