@@ -61,13 +61,18 @@ PAGES: dict[str, str] = {
     "LGR-0209": "The id of this bet is taken in its round.",
     "LGR-0210": (
         "A bet that is placed after the bell is no bet: the chips go back to the player, and a person puts it on record. One "
-        "that only arrives after it is taken where the terminal that closed betting had numbered it before, in the same epoch."
+        "that only arrives after it is taken where the terminal that closed betting had numbered it before, in the same epoch. "
+        "No number shows that of another terminal's bet: a person puts it on record (LateBetRecorded), and what is owed for it "
+        "all the same is paid by a correction of kind ex_gratia."
     ),
     "LGR-0211": (
         "The bet was placed before the dice were thrown and arrived after. Keep it and send it again when the round is settled: "
         "it is then taken, and an approved correction settles it by the throws that it should have seen."
     ),
-    "LGR-0212": "A bet's id is the event id of its placing. A report that overtook its bet is accepted once the bet is there.",
+    "LGR-0212": (
+        "A bet's id is the event id of its placing. A report that overtook its bet is accepted once the bet is there. A bet that "
+        "was refused for good is none: no correction finds it."
+    ),
     "LGR-0213": "The bet was withdrawn, declared void, carried on or decided before; nothing more can happen to it here.",
     "LGR-0214": (
         "Some bets stay where they are: those that a void round of cussec handed on, those of craps that have their number, and "
