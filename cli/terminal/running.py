@@ -113,6 +113,9 @@ def run(
         emit_lines(_lines(figures))
         if sender.sent.failure is not None:
             say(f"last failure: {visible(str(sender.sent.failure))}")
+        if stands.waiting or stands.rejected:
+            reason = f"the oldest event waits: {visible(stands.last_problem)}; " if stands.last_problem else ""
+            say(f"{reason}why each waits or was rejected: roundledger terminal status --outbox {path}")
     return 1 if stands.waiting or sender.sent.rejected else 0
 
 

@@ -34,6 +34,7 @@ _TURNED_AWAY = (
     Column("tries", "tries", "number", below=2),
     Column("code", "code"),
     Column("detail", "reason"),
+    Column("help", "what to do", below=4, if_any=True),
     Column("body", "body", drawn=False),
 )
 
@@ -156,7 +157,15 @@ def _facts(stands: Standing) -> dict[str, Any]:
 
 
 def _rows(events: Sequence[TurnedAway]) -> list[dict[str, Any]]:
-    return [{**each._asdict(), "code": each.problem.code, "detail": each.problem.detail or each.problem.title} for each in events]
+    return [
+        {
+            **each._asdict(),
+            "code": each.problem.code,
+            "detail": each.problem.detail or each.problem.title,
+            "help": each.problem.help,
+        }
+        for each in events
+    ]
 
 
 def _short(row: Any) -> Any:

@@ -167,6 +167,32 @@ def test_what_is_rejected_is_said_and_stays_for_a_person(terminal: Terminal) -> 
     assert len(terminal("status", "--all", "--json").json["rejected"]) == 1
 
 
+def test_the_way_out_and_what_else_was_rejected_are_said(terminal: Terminal) -> None:
+    assert "nothing was sent" in terminal("send", "--terminal", "T-R01").err
+    opened = terminal("send", "RoundOpened", "table=R01", "game=roulette", "--json").json["put"][0]["round"]
+    bet = ("BetPlaced", "player=P-1", "spot=even_money:1", "stake=1000", "currency=MOP", "--round", opened)
+    assert terminal("send", *bet, "--later").code == 0
+    said = terminal("send", "BettingClosed", "--round", opened)
+    assert "rejected, put in before: BetPlaced" in said.err
+    assert "LGR-0404" in said.err
+    assert "  help: " in said.err
+    [rejected] = terminal("status", "--json").json["rejected"]
+    assert rejected["help"]
+    again = terminal("send", "RoundVoided", "reason=nothing", "--round", opened)
+    assert "LGR-0404" not in again.err, "it was said before"
+    assert "LGR-0219" in again.err
+    assert "its void clauses" in again.err
+
+
+def test_a_run_says_why_its_events_wait(terminal: Terminal, outbox: Path) -> None:
+    assert terminal("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01").code == 0
+    with_another = ("--outbox", str(outbox.parent / "other"), "--terminal", "T-R01")
+    said = terminal("run", "--table", "R01", "--rounds", "1", "--rate", "0", "--drain", "1", *with_another)
+    assert said.code == 1
+    assert "the oldest event waits: LGR-0201" in said.err
+    assert "roundledger terminal status --outbox" in said.err
+
+
 def test_what_is_turned_away_for_ever_is_given_up_by_a_person(terminal: Terminal) -> None:
     opening = ("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01", "--json")
     assert terminal(*opening).code == 0
@@ -460,7 +486,7 @@ def test_an_act_that_cannot_be_sent_is_not_kept(people: People, outbox: Path, ds
     void = ("send", "BetVoided", f"bet={bet}", "reason=misplaced", "--round", round_, "--token-file", str(people.tokens["S-7"]))
     away = say(*void, "--url", "http://127.0.0.1:9")
     assert away.code == 1
-    assert "nobody knows whether it was taken" in away.err
+    assert "not sent: http://127.0.0.1:9 does not answer" in away.err, "there was no connection"
     assert say("send", "BettingClosed", "--round", round_, "--later").code == 0
     unsent = say(*void, "--url", "http://127.0.0.1:9", "--json")
     assert (unsent.code, unsent.json["act"]["status"], unsent.json["waiting"]) == (1, "unsent", 1), "the facts wait, not the act"
