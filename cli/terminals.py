@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from cli.options import Form, examples, output_options
@@ -16,26 +18,43 @@ _COLUMNS = (
     Column("highest", "highest", "number"),
     Column("missing", "missing"),
 )
+_ALL = 1 << 62
+"""No limit to the gaps that are counted."""
+_SUMMED = (
+    Column("terminal", "terminal"),
+    Column("table", "table"),
+    Column("epoch", "epoch", "number"),
+    Column("contiguous", "all up to", "number"),
+    Column("highest", "highest", "number"),
+    Column("epochs", "epochs", "number"),
+    Column("received", "received", "number"),
+    Column("gaps", "missing", "number"),
+)
 
 
 @click.command(
     epilog=examples(
         "roundledger terminals",
         "roundledger terminals T-R01",
+        "roundledger terminals T-R01 --epochs",
         "roundledger terminals --gaps --csv",
         "roundledger terminals --forks                     reads the whole log",
         codes="0 nothing is missing, or forked; 1 something is; 2 could not be done.",
     )
 )
 @click.argument("terminal", required=False)
-@click.option("--gaps", is_flag=True, help="Only epochs of which something is missing.")
+@click.option("--epochs", is_flag=True, help="One line for each epoch, and not only for each terminal.")
+@click.option("--gaps", is_flag=True, help="The epochs of which something is missing, and what.")
 @click.option("--forks", is_flag=True, help="Instead: the numbers that stand for more than one event.")
 @output_options
-def terminals(terminal: str | None, gaps: bool, forks: bool, form: Form) -> int:
+def terminals(terminal: str | None, epochs: bool, gaps: bool, forks: bool, form: Form) -> int:
     """Show what was received of each terminal.
 
     Terminals number their events from 1, anew in each epoch. A number that is missing between others is an event that the
     terminal has made and the ledger has not got.
+
+    One line for each terminal shows its latest epoch, and over all its epochs how many there are, how many numbers were received
+    and how many are missing. --epochs shows each epoch by itself.
 
     A number on two events is a fork. The service that has the terminal's table refuses the second (LGR-0303). Two services, each
     with another table, see it only afterwards: with --forks.
@@ -67,6 +86,8 @@ def terminals(terminal: str | None, gaps: bool, forks: bool, form: Form) -> int:
         if missing or not gaps:
             rows.append(
                 {
+                    "received": sum(last - first + 1 for first, last in each.received),
+                    "gaps": sum(last - first + 1 for first, last in numbers.missing(limit=_ALL)),
                     "terminal": each.terminal,
                     "epoch": each.epoch,
                     "table": each.table,
@@ -77,8 +98,28 @@ def terminals(terminal: str | None, gaps: bool, forks: bool, form: Form) -> int:
             )
     incomplete = sum(1 for row in rows if row["missing"])
     notes = [f"{counted(incomplete, 'epoch')} with events that have not come"] if incomplete else []
-    emit(Report("Terminals", [Sheet(_COLUMNS, rows, name="terminals")], header(), notes), form)
+    by_epoch = epochs or gaps
+    if incomplete and not by_epoch:
+        notes.append("which: roundledger terminals --gaps")
+    sheet = Sheet(_COLUMNS, rows, name="terminals") if by_epoch else Sheet(_SUMMED, _summed(rows), name="terminals")
+    emit(Report("Terminals", [sheet], header(), notes), form)
     return 1 if incomplete else 0
+
+
+def _summed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row for each terminal: its latest epoch, and the sums over all."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["terminal"], []).append(row)
+    return [
+        {
+            **max(own, key=lambda row: row["epoch"]),
+            "epochs": len(own),
+            "received": sum(row["received"] for row in own),
+            "gaps": sum(row["gaps"] for row in own),
+        }
+        for own in found.values()
+    ]
 
 
 _FORKS = (

@@ -177,6 +177,7 @@ CODES: dict[str, Code] = {
     "LGR-0722": Code("The terminal's key cannot be read", 500),
     "LGR-0723": Code("A person's act does not wait in an outbox", 422),
     "LGR-0724": Code("A secret is written to a new file only", 500),
+    "LGR-0725": Code("A round that was not made up is left open", 409),
     "LGR-0730": Code("Nothing can be sent to this webhook", 422),
     "LGR-0731": Code("No such webhook", 404),
     "LGR-0732": Code("A package that this form needs is not installed", 500),

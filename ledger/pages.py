@@ -57,8 +57,8 @@ PAGES: dict[str, str] = {
     "LGR-0204": "Betting is closed: from the bell on, no bet is changed or taken back, and no second bell rings.",
     "LGR-0205": (
         "The outcome counts only after betting was closed. Where it overtook the close, it is accepted once that is there. One "
-        "that its terminal numbered before the close is no outcome of the round: what the table shows after the close is a new "
-        "event."
+        "that its terminal numbered before its close, in the same epoch or an earlier one, is no outcome of the round, whatever "
+        "it waited for: what the table shows after the close is a new event."
     ),
     "LGR-0206": "A round has one outcome. Correcting it is an act of its own, with an approver.",
     "LGR-0207": "A terminal's round stays at the table where it was opened.",
@@ -66,13 +66,18 @@ PAGES: dict[str, str] = {
     "LGR-0209": "The id of this bet is taken in its round.",
     "LGR-0210": (
         "A bet that is placed after the bell is no bet: the chips go back to the player, and a person puts it on record. One "
-        "that only arrives after it is taken where the terminal that closed betting had numbered it before, in the same epoch."
+        "that only arrives after it is taken where the terminal that closed betting had numbered it before, in the same epoch. "
+        "No number shows that of another terminal's bet: a person puts it on record (LateBetRecorded), and what is owed for it "
+        "all the same is paid by a correction of kind ex_gratia."
     ),
     "LGR-0211": (
         "The bet was placed before the dice were thrown and arrived after. Keep it and send it again when the round is settled: "
         "it is then taken, and an approved correction settles it by the throws that it should have seen."
     ),
-    "LGR-0212": "A bet's id is the event id of its placing. A report that overtook its bet is accepted once the bet is there.",
+    "LGR-0212": (
+        "A bet's id is the event id of its placing. A report that overtook its bet is accepted once the bet is there. A bet that "
+        "was refused for good is none: no correction finds it."
+    ),
     "LGR-0213": "The bet was withdrawn, declared void, carried on or decided before; nothing more can happen to it here.",
     "LGR-0214": (
         "Some bets stay where they are: those that a void round of cussec handed on, those of craps that have their number, and "
@@ -350,6 +355,10 @@ PAGES: dict[str, str] = {
     "LGR-0713": (
         "A certificate and its private key are two files in PEM form that belong together; the key is not encrypted. The detail "
         "says what is wrong with them."
+    ),
+    "LGR-0725": (
+        "`terminal run` makes outcomes up, so it ends only rounds that it opened itself. The last round of this outbox is "
+        "another's: end it as the table did."
     ),
     "LGR-0732": (
         "Parquet, plots and tests of fairness need packages that are ten times as large as all the rest, so they are an extra: "

@@ -397,7 +397,7 @@ def weighed(report: Report, refusal: Refusal, before: Before) -> Refusal:
     because something might still be under way is refused for good: a report that waited would come true later, at a moment that
     it does not mean (an outcome that came before the bell would settle the bets that were placed after it).
     """
-    if report.sequence is None:
+    if report.sequence is None or refusal.final:
         return refusal
     if refusal.meaning.early:
         # What is not there by its id (404) may be another terminal's, whose reports this one's numbers say nothing of.

@@ -43,6 +43,8 @@ def standing(events: Sequence[bytes]) -> Standing:
                 found = found._replace(closed=True)
             case "roundledger.BettingReopened.v1":
                 found = found._replace(closed=False)
+            case "roundledger.RoundVoided.v1" if event["data"].get("successor"):
+                found = found._replace(over=True)
             case "roundledger.OutcomeRecorded.v1":
                 found = found._replace(over=True)
             case "roundledger.ThrowRecorded.v1":

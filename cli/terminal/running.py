@@ -19,6 +19,7 @@ from cli.options import Form, examples, output_options
 from cli.output import counted, emit_lines, emit_record, say, visible
 from cli.progress import Progress
 from cli.terminal.options import door, door_options, outbox_options
+from ledger.errors import Refusal
 
 if TYPE_CHECKING:
     from cli.terminal.play import Play
@@ -83,7 +84,8 @@ def run(
     """Play made-up rounds as a table's terminal would.
 
     Bettors and outcomes are made up from a seed. Each event goes into the outbox when it happens, and a second thread sends what
-    is there; while the link is down the table plays on. A round that an earlier run left open is ended first. Without --rounds
+    is there; while the link is down the table plays on. A round that an earlier run opened and left is ended first; one that
+    something else put into this outbox gets no made-up outcome: while it is open, nothing is played (LGR-0725). Without --rounds
     and --seconds it plays until interrupted, and ends with the round it is at. With --rate 0 it drives the load that one table
     can make.
     """
@@ -93,6 +95,7 @@ def run(
     seed = int.from_bytes(os.urandom(4)) if seed is None else seed
     with Outbox(path, terminal=_named(path, name, table)) as outbox, door(url, key, packed, tries=1) as found, _told() as told:
         outbox.forget(KEPT)
+        _verify_left(outbox)
         start = outbox.end
         play = Play(
             terminal=outbox.terminal,
@@ -110,12 +113,31 @@ def run(
         emit_lines(_lines(figures))
         if sender.sent.failure is not None:
             say(f"last failure: {visible(str(sender.sent.failure))}")
+        if stands.waiting or stands.rejected:
+            reason = f"the oldest event waits: {visible(stands.last_problem)}; " if stands.last_problem else ""
+            say(f"{reason}why each waits or was rejected: roundledger terminal status --outbox {path}")
     return 1 if stands.waiting or sender.sent.rejected else 0
 
 
 def _named(path: Path, name: str | None, table: str) -> str | None:
     """The terminal of a new outbox is called after its table, unless it is named."""
     return name or (None if path.exists() else f"T-{table}")
+
+
+def _verify_left(outbox: Outbox) -> None:
+    """Raises Refusal LGR-0725 where the outbox's last round is open and was not opened by `terminal run`."""
+    from cli.terminal.play import opened, standing
+    from ledger.reports import OpenRound
+
+    left = outbox.latest_round(_type_of(OpenRound))
+    if left and not standing(left).over and not outbox.made_up(opened(left)):
+        raise Refusal(
+            "LGR-0725",
+            "the last round of this outbox is open, and it was not opened to be made up",
+            field="round",
+            value=str(opened(left)),
+            help="end it as the table did, with `terminal send`; or play with an outbox of its own",
+        )
 
 
 def _play(
@@ -147,6 +169,8 @@ def _play(
     with Progress("terminal run", rounds, "rounds") as progress:
         while not told.is_set() and done != rounds and (seconds is None or time.monotonic() - began < seconds):
             for event in play.round():
+                if isinstance(event.data, OpenRound):
+                    outbox.make_up(event.round)
                 happen(event)
             done += 1
             progress.update(done)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,7 +20,7 @@ from cli.terminal.options import door, door_options, outbox_options
 from ledger.errors import Refusal
 
 if TYPE_CHECKING:
-    from ledger.client import Door, Event, Flushed, Item, Outbox, Refused, Unanswered
+    from ledger.client import Door, Event, Flushed, Item, Outbox, Problem, Refused, Unanswered
 
 
 @click.command(
@@ -79,6 +79,7 @@ def send(
         if len(events) == 1 and events[0].persons and type_ is not None and not later:
             token = token_of(token_file)
         put = outbox.put(*events) if events and token is None else []
+        before = {each.id for each in outbox.rejected()}
         flushed, act = None, None
         if not later:
             with door(url, key, packed, tries=4) as found:
@@ -86,7 +87,7 @@ def send(
                     flushed = _flushed(outbox, found)
                 else:
                     flushed, act = _acted(outbox, found, events[0], token)
-        _tell(outbox, put, flushed, act, form)
+        _tell(outbox, put, flushed, act, before, form)
     if flushed is not None and (flushed.waiting or flushed.rejected or flushed.failure):
         return 1
     return 0 if act is None or act.taken else 1
@@ -130,7 +131,7 @@ class _Act(NamedTuple):
             return f"not sent: {visible(str(self.unsent))}; nothing of it is kept: do it again when that is mended"
         assert self.item is not None
         if self.item.problem is not None:
-            return f"refused: {visible(str(self.item.problem))}; nothing of it is kept"
+            return f"refused: {visible(str(self.item.problem))}; nothing of it is kept{_way(self.item.problem)}"
         return self.item.status
 
 
@@ -147,7 +148,7 @@ def _acted(outbox: Outbox, door: Door, event: Event, token: str) -> tuple[Flushe
     try:
         acted = _Act(event, act(door, event, token))
     except Unanswered as failure:
-        acted = _Act(event, unknown=failure)
+        acted = _Act(event, unknown=failure) if failure.sent else _Act(event, unsent=failure)
     except Refused as failure:
         acted = _Act(event, unsent=failure)
     return (_flushed(outbox, door, flushed) if flushed.waiting and acted.taken else flushed), acted
@@ -174,11 +175,21 @@ def _flushed(outbox: Outbox, door: Door, total: Flushed | None = None) -> Flushe
 _PUT = ("id", "type", "round", "epoch", "sequence")
 
 
-def _tell(outbox: Outbox, put: Sequence[Event], flushed: Flushed | None, act: _Act | None, form: Form) -> None:
+def _way(problem: Problem) -> str:
+    """What the ledger says to do about it, on a line of its own."""
+    return f"\n  help: {visible(problem.help)}" if problem.help else ""
+
+
+def _tell(
+    outbox: Outbox, put: Sequence[Event], flushed: Flushed | None, act: _Act | None, before: Collection[UUID], form: Form
+) -> None:
+    """Says what became of what was put in, and what else was rejected by the way; `before` had been rejected earlier."""
     import msgspec
 
     stands, ids = outbox.standing(), {event.id for event in put}
-    rejected = [each for each in outbox.rejected() if each.id in ids]
+    all_rejected = [each for each in outbox.rejected() if each.id not in before]
+    rejected = [each for each in all_rejected if each.id in ids]
+    others = [each for each in all_rejected if each.id not in ids]
     turned_away = [each for each in outbox.turned_away(-1) if each.id in ids]
     rows = [{column: getattr(event, column) for column in _PUT} for event in put]
     if form == "json":
@@ -194,6 +205,7 @@ def _tell(outbox: Outbox, put: Sequence[Event], flushed: Flushed | None, act: _A
                 "act": None if act is None else act.told(),
                 "waiting": stands.waiting,
                 "rejected": [{"id": str(each.id), "problem": msgspec.to_builtins(each.problem)} for each in rejected],
+                "rejected_before": [{"id": str(each.id), "problem": msgspec.to_builtins(each.problem)} for each in others],
                 "turned_away": [{"id": str(each.id), "problem": msgspec.to_builtins(each.problem)} for each in turned_away],
             }
         )
@@ -205,16 +217,22 @@ def _tell(outbox: Outbox, put: Sequence[Event], flushed: Flushed | None, act: _A
     if flushed is None:
         say(f"{counted(stands.waiting, 'event')} in the outbox to be sent")
         return
+    if not put and act is None and not flushed.posts and flushed.failure is None:
+        say("nothing was sent: nothing was put in, and nothing waited")
+        return
     say(f"sent: {flushed.accepted} accepted, {flushed.replayed} replayed, {flushed.rejected} rejected, {stands.waiting} waiting")
     for each in rejected:
-        say(f"rejected {each.id}: {visible(str(each.problem))}")
+        say(f"rejected {each.id}: {visible(str(each.problem))}{_way(each.problem)}")
+    for each in others:
+        name = f"{each.type.split('.')[1]} {str(each.id)[:13]}"
+        say(f"rejected, put in before: {name} of round {each.round}: {visible(str(each.problem))}{_way(each.problem)}")
     if act is not None:
         say(f"{act.event.type} {act.event.id}: {act.words()}")
     if flushed.failure is not None:
         say(f"not sent: {visible(str(flushed.failure))}; what waits is kept, and sent by the next call")
         return
     for each in turned_away:
-        say(f"turned away for now {each.id}: {visible(str(each.problem))}")
+        say(f"turned away for now {each.id}: {visible(str(each.problem))}{_way(each.problem)}")
     if earlier := stands.waiting - len(turned_away):
         say(f"{counted(earlier, 'event')} put in before {'waits' if earlier == 1 else 'wait'}: roundledger terminal status")
 

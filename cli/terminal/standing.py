@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -11,7 +12,7 @@ from uuid import UUID
 import click
 
 from cli.options import Form, examples, output_options
-from cli.output import Column, Report, Sheet, counted, emit, say, to_the_second
+from cli.output import Column, Report, Sheet, counted, emit, say, to_the_second, visible
 from cli.terminal.options import outbox_options
 from ledger.errors import Refusal
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 100
 """Events turned away for now that are listed; there may be a shift of them."""
+STUCK = 20
+"""Answers after which an event that the ledger still turns away is shown with what to do about it."""
 _TURNED_AWAY = (
     Column("id", "event"),
     Column("type", "type"),
@@ -28,10 +31,26 @@ _TURNED_AWAY = (
     Column("sequence", "sequence", "number", below=3),
     Column("put_at", "put in", drawn=False),
     Column("answered_at", "answered", below=1, if_any=True),
+    Column("tries", "tries", "number", below=2),
     Column("code", "code"),
     Column("detail", "reason"),
+    Column("help", "what to do", below=4, if_any=True),
     Column("body", "body", drawn=False),
 )
+
+
+class _Ids(click.ParamType[list[UUID]]):
+    """Event ids, with commas between."""
+
+    name = "ids"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[UUID]:
+        if isinstance(value, list):
+            return value
+        return [click.UUID.convert(text.strip(), param, ctx) for text in value.split(",")]
+
+
+_IDS = _Ids()
 
 
 @click.command(
@@ -40,6 +59,7 @@ _TURNED_AWAY = (
         "roundledger terminal status --outbox T-R01.outbox --json | jq -r '.rejected[].detail'",
         "roundledger terminal status --outbox T-R01.outbox --seen      the rejected events are dealt with",
         "roundledger terminal status --outbox T-R01.outbox --give-up 01937787-d400-7000-8000-000000000004",
+        "roundledger terminal status --outbox T-R01.outbox --all-of-round 01937787-d400-7000-8000-00000000aa01",
         codes="0 nothing waits and nothing was rejected, 1 something does or was, 2 could not be done.",
     )
 )
@@ -48,28 +68,39 @@ _TURNED_AWAY = (
 @click.option(
     "--give-up",
     "given_up",
+    type=_IDS,
+    multiple=True,
+    help="Send this event, or these with commas between, no more: they count as rejected. May be repeated.",
+)
+@click.option(
+    "--all-of-round",
+    "rounds",
     type=click.UUID,
     multiple=True,
-    help="Send this event no more: it counts as rejected. May be repeated.",
+    help="Give up all that waits of this round. May be repeated.",
 )
 @click.option("--all", "every", is_flag=True, help="Show those that were dealt with, too.")
 @output_options
-def status(path: Path, name: str | None, seen: bool, given_up: tuple[UUID, ...], every: bool, form: Form) -> int:
+def status(
+    path: Path, name: str | None, seen: bool, given_up: tuple[list[UUID], ...], rounds: tuple[UUID, ...], every: bool, form: Form
+) -> int:
     """Show what waits in the outbox and what was rejected.
 
     Both are shown with the ledger's reasons. Needs no service. `contiguous` is the number, in the present epoch, up to
     which the ledger has judged every event; `received` is how far it said itself that it has them. Where that stays less, ask
     why: a ledger that was restored to an earlier moment no longer has what it acknowledged since. `failure` is the last post that
     came to nothing: `link` where nothing of the ledger answered, `refused` where it did and took nothing; `answered_at` says
-    whether it has answered since.
+    whether it has answered since. `stuck` counts what the ledger has turned away 20 times or more: it is named with what to do.
+    What is given up is rejected without the ledger, which never hears of its number: what is put in later begins a new epoch.
     """
     from ledger.client import Outbox
 
     if not path.exists():
         raise Refusal("LGR-0720", "there is no outbox here", field="outbox", value=str(path), help="`terminal send` makes one")
     with Outbox(path, terminal=name) as outbox:
-        if given_up:
-            say(f"{counted(outbox.give_up(given_up), 'event')} given up")
+        if given_up or rounds:
+            ids = [*chain(*given_up), *chain(*map(outbox.waiting_of, rounds))]
+            say(f"{counted(outbox.give_up(ids), 'event')} given up")
         if seen:
             say(f"{counted(outbox.mark_seen(), 'rejected event')} marked as dealt with")
         stands = outbox.standing()
@@ -83,8 +114,25 @@ def status(path: Path, name: str | None, seen: bool, given_up: tuple[UUID, ...],
             title="Turned away for now, and sent again",
             for_people=_short,
         )
-    emit(Report(f"terminal {stands.terminal}", [rejected, turned_away], facts=_facts(stands)), form)
+        stuck = [each for each in outbox.turned_away(-1) if each.tries >= STUCK]
+    emit(Report(f"terminal {stands.terminal}", [rejected, turned_away], facts={**_facts(stands), "stuck": len(stuck)}), form)
+    for round_, events in groupby(sorted(stuck, key=_round_of), key=_round_of):
+        say(_advice(round_, list(events)))
     return 1 if stands.waiting or stands.rejected else 0
+
+
+def _round_of(event: TurnedAway) -> UUID:
+    return event.round
+
+
+def _advice(round_: UUID, stuck: Sequence[TurnedAway]) -> str:
+    """What to do about events of one round that the ledger keeps turning away."""
+    first = stuck[0]
+    way = f" ({visible(first.problem.help)})" if first.problem.help else ""
+    return (
+        f"stuck: {counted(len(stuck), 'event')} of round {round_}, turned away {first.tries} times: "
+        f"{visible(str(first.problem))}; mend that{way}, or give up what waits of it: --all-of-round {round_}"
+    )
 
 
 def _facts(stands: Standing) -> dict[str, Any]:
@@ -109,7 +157,15 @@ def _facts(stands: Standing) -> dict[str, Any]:
 
 
 def _rows(events: Sequence[TurnedAway]) -> list[dict[str, Any]]:
-    return [{**each._asdict(), "code": each.problem.code, "detail": each.problem.detail or each.problem.title} for each in events]
+    return [
+        {
+            **each._asdict(),
+            "code": each.problem.code,
+            "detail": each.problem.detail or each.problem.title,
+            "help": each.problem.help,
+        }
+        for each in events
+    ]
 
 
 def _short(row: Any) -> Any:

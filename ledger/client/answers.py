@@ -76,11 +76,12 @@ class Unanswered(Exception):
     """Nobody knows what became of a post: the link or the service failed. Sending the same events again finds out.
 
     `retry_after`: seconds that the service asked for, where it said so. `code`: that of the problem by which it refused for now;
-    None where nothing of the ledger answered.
+    None where nothing of the ledger answered. `sent`: whether any of it may have left; False where no try had a connection.
     """
 
-    def __init__(self, reason: str, *, retry_after: float | None = None, code: str | None = None) -> None:
+    def __init__(self, reason: str, *, retry_after: float | None = None, code: str | None = None, sent: bool = True) -> None:
         super().__init__(reason)
+        self.sent = sent
         self.retry_after = retry_after
         self.code = code
 

@@ -77,7 +77,7 @@ class Door:
             body = gzip.compress(body, 6, mtime=0)
             headers["Content-Encoding"] = "gzip"
         path = "/v1/events?earlier=waiting" if behind else "/v1/events"
-        failures = 0
+        failures, sent = 0, False
         while True:
             try:
                 answer = read_answer(self._ask("POST", path, body, headers))
@@ -85,6 +85,7 @@ class Door:
                     raise Unanswered(f"{len(encoded)} events had {len(answer.items)} answers")
             except Unanswered as failure:
                 failures += 1
+                sent = failure.sent = sent or failure.sent
                 if failures >= self.retry.tries:
                     raise
                 self._pause(self.retry.pause(failures, failure.retry_after))
@@ -106,7 +107,8 @@ class Door:
         try:
             response = self._http.request(method, path, content=body, headers=headers)
         except httpx.HTTPError as error:
-            raise Unanswered(f"{self.url} does not answer: {str(error) or type(error).__name__}") from error
+            sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+            raise Unanswered(f"{self.url} does not answer: {str(error) or type(error).__name__}", sent=sent) from error
         if response.status_code == 200:
             return response.content
         problem = read_problem(response.status_code, response.content)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 
 from ledger.client.answers import Refused, Unanswered
 from ledger.client.door import Door
@@ -48,8 +49,12 @@ def flush(outbox: Outbox, door: Door, *, batch: int = BATCH, stop: Callable[[], 
     size, past = batch, 0
     try:
         while not stop() and (events := outbox.waiting(after=past, limit=size, most=BATCH_BYTES)):
+            behind = outbox.behind(events)
+            first = events[0].n in behind
+            # What is said of a post is said of each of its events, so it ends where another thing would have to be said.
+            events = list(takewhile(lambda event: (event.n in behind) is first, events))  # noqa: B023 - used up at once
             try:
-                judged = _post(outbox, door, events, done)
+                judged = _post(outbox, door, events, done, behind=first)
             except Refused as refused:
                 if refused.problem.status != 413 or len(events) == 1:
                     raise
@@ -63,9 +68,9 @@ def flush(outbox: Outbox, door: Door, *, batch: int = BATCH, stop: Callable[[], 
     return done
 
 
-def _post(outbox: Outbox, door: Door, events: list[Queued], done: Flushed) -> int:
+def _post(outbox: Outbox, door: Door, events: list[Queued], done: Flushed, *, behind: bool) -> int:
     """Posts these, and keeps the answers; how many were judged for good."""
-    answer = door.post([event.body for event in events], behind=outbox.behind(events[0]))
+    answer = door.post([event.body for event in events], behind=behind)
     done.posts += 1
     answered = list(zip(events, answer.items, strict=True))
     if any(item.id != event.id for event, item in answered):

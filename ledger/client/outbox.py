@@ -41,6 +41,10 @@ _EPOCH_STEP = 1 << 20
 _LARGEST_EPOCH = 2**53 - 1
 """Beyond this readers of JSON round (RFC 7493, 2.2)."""
 
+_OPENING = "roundledger.RoundOpened.v1"
+_NO_ROUND, _OPENED_ALREADY = "LGR-0202", "LGR-0203"
+_ANEW = "what happened all the same is put in as new events, in a round that is opened"
+
 _INSERT = "INSERT INTO events (id, epoch, sequence, type, round, body, put_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -69,6 +73,8 @@ class TurnedAway(NamedTuple):
     problem: Problem
     body: str
     """The event as it was sent."""
+    tries: int = 0
+    """How often the ledger has answered it."""
 
 
 class Failure(NamedTuple):
@@ -175,7 +181,10 @@ class Outbox:
         return numbered
 
     def _draw(self, db: sqlite3.Connection) -> None:
-        """A fresh epoch, with the first event of this opening."""
+        """A fresh epoch: with the first event of an opening, and wherever the ledger will never be asked again about an event.
+
+        Its number would be missing there for ever, and would keep what is numbered after it from being judged for good.
+        """
         [(epoch,)] = db.execute("SELECT epoch FROM numbering")
         fresh = max(epoch, time.time_ns() // 1000) + 1 + secrets.randbelow(_EPOCH_STEP)
         if fresh > _LARGEST_EPOCH:
@@ -198,13 +207,18 @@ class Outbox:
             found.append(Queued(n, UUID(id_), encoded, epoch))
         return found
 
-    def behind(self, event: Queued) -> bool:
-        """Whether events of earlier epochs wait, of which the number of this one says nothing."""
-        [(waits,)] = self._ask(
-            "SELECT EXISTS (SELECT 1 FROM events WHERE state = 'waiting' AND n < ? AND epoch <> ?)",
-            (event.n, event.epoch),
+    def behind(self, events: Sequence[Queued]) -> set[int]:
+        """The places of those of `events`, all of one epoch, which events of earlier epochs could change that wait.
+
+        Their numbers say nothing of those. Only what is about the same round or table counts, or names it as a successor: what
+        waits for something else, it may be for ever, changes nothing here and must not keep a refusal from being final.
+        """
+        rows = self._ask(
+            "SELECT n FROM events WHERE n BETWEEN ? AND ? AND EXISTS (SELECT 1 FROM events AS earlier WHERE "
+            "earlier.state = 'waiting' AND earlier.n < ? AND earlier.epoch <> ? AND instr(earlier.body, events.round))",
+            (events[0].n, events[-1].n, events[0].n, events[0].epoch),
         )
-        return bool(waits)
+        return {n for (n,) in rows}
 
     def answered(self, answers: Sequence[tuple[Queued, Item]], received: Sequence[Received] = ()) -> None:
         """Keeps what the ledger said of each event, all or none; of two answers to one event the first that was final.
@@ -227,6 +241,27 @@ class Outbox:
             for each in received if changed else ():  # an answer that came too late to say anything says nothing of this either
                 if each.terminal == self.terminal:
                     db.execute("INSERT OR REPLACE INTO received VALUES (?, ?, ?)", (each.epoch, each.contiguous, at))
+            if any(item.problem is not None and item.problem.code == _NO_ROUND for _, item in answers):
+                self._end_unopened(db, at)
+
+    def _end_unopened(self, db: sqlite3.Connection, at: str) -> None:
+        """Ends what waits for a round whose opening, of this outbox, was rejected: nothing opens that round any more."""
+        found = db.execute(
+            "SELECT e.n, e.problem, o.id, o.problem FROM events e JOIN events o ON o.round = e.round AND o.type = ? "
+            "WHERE e.state = 'waiting' AND e.n <> o.n AND json_extract(e.problem, '$.code') = ? AND o.state = 'rejected' "
+            "AND json_extract(o.problem, '$.code') <> ? AND NOT EXISTS (SELECT 1 FROM events other "
+            "WHERE other.round = e.round AND other.type = o.type AND other.state <> 'rejected')",
+            (_OPENING, _NO_ROUND, _OPENED_ALREADY),
+        ).fetchall()
+        for n, own, opening, reason in found:
+            detail = f"the round was never opened: its opening, event {opening}, was rejected: {_problem(reason)}"
+            ended = msgspec.structs.replace(_problem(own), detail=detail, retryable=False, help=_ANEW)
+            db.execute(
+                "UPDATE events SET state = 'rejected', answered_at = ?, problem = ? WHERE n = ?",
+                (at, msgspec.json.encode(ended).decode(), n),
+            )
+        if found:
+            self._draw(db)
 
     def failed(self, failure: Unanswered | Refused) -> None:
         """Keeps why a post came to nothing, in the place of the failure before it."""
@@ -246,7 +281,7 @@ class Outbox:
 
     def _turned_away(self, state: str, seen: int, limit: int) -> list[TurnedAway]:
         rows = self._ask(
-            "SELECT id, type, round, epoch, sequence, put_at, answered_at, problem, body FROM events "
+            "SELECT id, type, round, epoch, sequence, put_at, answered_at, problem, body, tries FROM events "
             "WHERE state = ? AND seen <= ? AND problem IS NOT NULL ORDER BY n LIMIT ?",
             (state, seen, limit),
         )
@@ -259,25 +294,41 @@ class Outbox:
                 sequence,
                 datetime.fromisoformat(put_at),
                 None if answered_at is None else datetime.fromisoformat(answered_at),
-                msgspec.json.decode(problem, type=Problem),
+                _problem(problem),
                 body,
+                tries,
             )
-            for id_, type_, round_, epoch, sequence, put_at, answered_at, problem, body in rows
+            for id_, type_, round_, epoch, sequence, put_at, answered_at, problem, body, tries in rows
         ]
 
     def give_up(self, ids: Collection[UUID]) -> int:
         """A person decides that these events are sent no more. How many of them waited.
 
-        They count as rejected, by the reason for which they were turned away last.
+        They count as rejected; the reason says that a person gave them up, and what the ledger said last.
         """
-        never = msgspec.json.encode(Problem(title="given up before the ledger was reached")).decode()
-        given = [(self._moment(), never, str(id_)) for id_ in ids]
+        at, given = self._moment(), 0
         with self._writing() as db:
-            return db.executemany(
-                "UPDATE events SET state = 'rejected', answered_at = ?, problem = coalesce(problem, ?) "
-                "WHERE id = ? AND state = 'waiting'",
-                given,
-            ).rowcount
+            for id_ in ids:
+                row = db.execute("SELECT problem FROM events WHERE id = ? AND state = 'waiting'", (str(id_),)).fetchone()
+                if row is None:
+                    continue
+                last = Problem() if row[0] is None else _problem(row[0])
+                said = f"the ledger had said: {last}" if row[0] is not None else "the ledger had not been reached"
+                detail = f"given up by a person at {at[:19]}Z; {said}"
+                ended = msgspec.structs.replace(last, title="given up by a person", detail=detail, retryable=False, help=None)
+                db.execute(
+                    "UPDATE events SET state = 'rejected', answered_at = ?, problem = ? WHERE id = ?",
+                    (at, msgspec.json.encode(ended).decode(), str(id_)),
+                )
+                given += 1
+            if given:
+                self._draw(db)
+        return given
+
+    def waiting_of(self, round: UUID) -> list[UUID]:
+        """The events of this round that wait, in order."""
+        rows = self._ask("SELECT id FROM events WHERE state = 'waiting' AND round = ? ORDER BY n", (str(round),))
+        return [UUID(id_) for (id_,) in rows]
 
     def mark_seen(self) -> int:
         """Somebody has seen to every rejected event: they stay in the file and are no longer told of. How many there were."""
@@ -329,7 +380,7 @@ class Outbox:
             received,
             waiting,
             None if oldest is None else datetime.fromisoformat(oldest),
-            None if problem is None else str(msgspec.json.decode(problem, type=Problem)),
+            None if problem is None else str(_problem(problem)),
             acknowledged,
             rejected,
             Failure(datetime.fromisoformat(failure[0]), *failure[1:]) if failure[0] else None,
@@ -344,6 +395,15 @@ class Outbox:
             (opening,),
         )
         return [body.encode() for (body,) in rows]
+
+    def make_up(self, round: UUID) -> None:
+        """Marks a round, before its opening is put, as one whose outcome will be made up."""
+        with self._writing() as db:
+            db.execute("INSERT OR IGNORE INTO made_up VALUES (?)", (str(round),))
+
+    def made_up(self, round: UUID) -> bool:
+        """Whether the round was so marked."""
+        return bool(self._ask("SELECT 1 FROM made_up WHERE round = ?", (str(round),)))
 
     def delays(self, *, after: int = 0) -> list[float]:
         """Seconds from `put` to the final answer, of the events beyond place `after` that have one."""
@@ -371,3 +431,7 @@ class Outbox:
         """One transaction, durable at its end."""
         with self._lock, told(self.path), transaction(self._db):
             yield self._db
+
+
+def _problem(text: str) -> Problem:
+    return msgspec.json.decode(text, type=Problem)

@@ -62,6 +62,8 @@ CREATE TABLE IF NOT EXISTS failure (
 )
 """
 """The last failure of a post as a whole; made where the file is of before it was kept."""
+_MADE_UP = "CREATE TABLE IF NOT EXISTS made_up (round TEXT PRIMARY KEY)"
+"""The rounds that were opened to be played with made-up outcomes; made likewise."""
 
 
 def opened(path: Path, terminal: str | None) -> tuple[sqlite3.Connection, str]:
@@ -136,6 +138,7 @@ def _furnished(db: sqlite3.Connection, path: Path, terminal: str | None) -> str:
         elif version != _VERSION:
             raise unfit(path, f"it was written by a later release (version {version})", "use that release")
         db.execute(_FAILURE)
+        db.execute(_MADE_UP)
     [(found,)] = db.execute("SELECT terminal FROM numbering")
     if terminal is not None and terminal != found:
         raise unfit(path, f"this is the outbox of terminal {found}, not of {terminal}", "each terminal has its own")

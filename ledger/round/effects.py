@@ -336,7 +336,7 @@ def _line(bet: Bet) -> ReturnedBet:
 
 def _mispay(case: Case) -> list[Event]:
     asked = case.asked
-    bet = case.round.verify_known_bet(_said(asked.bet))
+    bet = _known(case)
     if bet.left == "carried":
         bet = _find(case)
     if bet.result == "open":
@@ -430,10 +430,22 @@ def _said(value: T | None) -> T:
     return value
 
 
+def _known(case: Case) -> Bet:
+    """The bet with the id that was asked. Raises (LGR-0212) for one that was never in the round."""
+    try:
+        return case.round.verify_known_bet(_said(case.asked.bet))
+    except Refusal as refusal:
+        refusal.help = (
+            "a bet that waits in its terminal's outbox is sent first; one whose placing was refused for good is no bet of the "
+            "round, and no correction makes it one: its chips go back, or are paid by a correction of kind ex_gratia"
+        )
+        raise
+
+
 def _find(case: Case) -> Bet:
     """The bet in question. Raises (LGR-0212) for one that was never in the round, and the reason for one that left it."""
     round_ = case.round
-    bet = round_.verify_known_bet(_said(case.asked.bet))
+    bet = _known(case)
     if bet.left == "carried":
         raise _gone(f"the bet was carried, and round {round_.successor} has it", bet.id)
     if bet.left is not None:

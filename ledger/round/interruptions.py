@@ -61,6 +61,7 @@ class Interruptions(Throwing, Limiting):
         note: str | None = None,
     ) -> Self | None:
         """Records that a launch or shake has no result. The stakes stand, or go to the successor, which is then the answer."""
+        self.verify_after_bell(origin)
         clause = self.verify_void(regulation, reason, successor)
         carried = self.open_bets if clause.disposition == "carry" else []
         self._happen(

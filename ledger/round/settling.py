@@ -36,6 +36,7 @@ class Settling(Guards):
         All of it is decided here and stored in one append, so there is no moment in which a winner is unpaid.
         """
         self.verify_outcome()
+        self.verify_after_bell(origin)
         outcome = regulation.outcome(raw)
         terms = self.terms
         wagers = [Wager(bet, regulation.spot(bet.spot), bet.stake) for bet in self.bets.values() if bet.decided is None]

@@ -76,6 +76,7 @@ class RoundState:
         "booked",
         "carried",
         "carried_from",
+        "closed_by",
         "corrections",
         "gone",
         "holds",
@@ -94,6 +95,7 @@ class RoundState:
         "status",
         "successor",
         "taken",
+        "threw",
         "thrown",
         "throws",
         "totals",
@@ -127,6 +129,8 @@ class RoundState:
         """The times of betting that have ended; more than one only in craps."""
         self.reopened: BettingReopened | None = None
         """The last reopening, which began the present time of betting or the last one."""
+        self.closed_by: BettingClosed | None = None
+        """The last bell."""
         self.launches = 0
         """Launches or shakes that were void."""
         self.carried_from: UUID | None = None
@@ -135,6 +139,8 @@ class RoundState:
         """Craps: where the round stands between throws."""
         self.throws: tuple[str, ...] = ()
         """Craps: the throws in canonical form, void ones included; none of a round whose throws came as one outcome."""
+        self.threw: ThrowRecorded | None = None
+        """Craps: the last throw, void or not."""
         self.valid_throws = 0
         self.thrown = False
         """Craps: whether there has been a throw, void or not, since betting closed."""
@@ -272,6 +278,7 @@ class RoundState:
 
     def _fold_closed(self, body: BettingClosed) -> None:
         self.status = Status.CLOSED
+        self.closed_by = body
         self.thrown = False
         again = self.reopened
         own = numbering(body.terminal, body.epoch)
@@ -335,6 +342,7 @@ class RoundState:
 
     def _fold_throw(self, body: ThrowRecorded) -> None:
         self.thrown = True
+        self.threw = body
         self.throws += (body.outcome,)
         self.raw, self.outcome, self.shown = body.raw, ",".join(self.throws), body.shown
         if body.void is not None:

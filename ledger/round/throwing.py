@@ -91,6 +91,7 @@ class Throwing(Succession):
 
         Bets of the unverified table can outlive the round: the successor, opened with them, is then the answer.
         """
+        self.verify_after_bell(origin)
         throw = self.verify_throw(regulation, dice=dice, void=void, successor=successor)
         by, currency = origin._asdict(), self.terms.currency
         clause = throw.void

@@ -18,7 +18,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from ledger.client import Door, Event, Flushed, Outbox, Queued, Refused, Retry, Unanswered, flush, happened
+from ledger.client import Door, Event, Flushed, Item, Outbox, Problem, Queued, Refused, Retry, Unanswered, flush, happened, uuid7
 from ledger.reports import CloseBetting, Data, OpenRound, PlaceBet, RecordOutcome
 from tests.faults.proxy import POST, Link
 from tests.integration.api.conftest import Floor, serving
@@ -301,6 +301,23 @@ def test_what_waits_for_an_event_of_an_earlier_opening_is_not_given_up(floor: Fl
     assert (done.accepted, done.waiting, done.rejected) == (4, 0, 0)
 
 
+def test_what_waits_for_something_else_keeps_no_refusal_from_being_final(floor: Floor, outbox: Outbox) -> None:
+    """A stuck event of an earlier opening made an early outcome wait for its bell, and settle what was placed in between."""
+    table = Table()
+    elsewhere = Table("R02")
+    floor.accepted(json.loads(elsewhere.opened().encoded()))
+    outbox.put(elsewhere.opened())
+    assert sent(outbox, floor.url).waiting == 1, "that table has a round open"
+    first = table.opened()
+    with Outbox(outbox.path) as other:
+        early = happened(RecordOutcome(outcome="17"), terminal=TERMINAL, round=first.round)
+        other.put(first, table.bet(), early)
+        done = sent(other, floor.url)
+        assert (done.accepted, done.rejected, done.waiting) == (2, 1, 1)
+        [rejected] = other.rejected()
+        assert (rejected.id, rejected.problem.code) == (early.id, "LGR-0205")
+
+
 def test_what_can_never_be_taken_holds_up_nothing_else(floor: Floor, outbox: Outbox) -> None:
     """The bet of a round that was never opened is refused for good, and the table goes on."""
     table = Table()
@@ -329,6 +346,45 @@ def test_what_is_turned_away_is_passed_over_until_a_person_gives_it_up(floor: Fl
     assert sent(outbox, floor.url).posts == 0, "somebody decided that it is sent no more"
     [given_up] = outbox.rejected()
     assert (given_up.id, given_up.problem.code) == (second.id, "LGR-0201")
+    assert "given up by a person" in given_up.problem.detail
+    assert "has round" in given_up.problem.detail, "and what the ledger had said"
+
+
+def test_what_comes_after_a_number_that_the_ledger_never_hears_of_is_judged_for_good(floor: Floor, outbox: Outbox) -> None:
+    table = Table()
+    first, second = table.opened(), table.opened()
+    outbox.put(first, second)
+    sent(outbox, floor.url)
+    outbox.give_up([second.id])
+    late = [happened(data, terminal=TERMINAL, round=first.round) for data in (CloseBetting(), table.bet().data)]
+    outbox.put(*late)
+    done = sent(outbox, floor.url)
+    assert (done.accepted, done.rejected, done.waiting) == (1, 1, 0)
+    assert outbox.rejected()[-1].problem.code == "LGR-0210"
+
+
+def test_events_of_a_round_whose_opening_was_rejected_come_to_an_end(outbox: Outbox) -> None:
+    """At a table with two terminals the ledger waits for the other one's opening; this outbox knows that its own was none."""
+    table = Table()
+    opening, other = table.opened(), table.bet()
+    outbox.put(opening, other, happened(CloseBetting(), terminal=TERMINAL, round=uuid7()))
+    queued = outbox.waiting(limit=9, most=1 << 20)
+    no_round = Problem(code="LGR-0202", status=404, detail="no round has this id", retryable=True)
+    answers = [Problem(code="LGR-0602", status=422, detail="no table R09 is configured"), no_round, no_round]
+    outbox.answered([(q, Item(id=q.id, status="rejected", problem=p)) for q, p in zip(queued, answers, strict=True)])
+    rejected = outbox.rejected()
+    assert [each.id for each in rejected] == [opening.id, other.id]
+    assert "was rejected: LGR-0602: no table R09 is configured" in rejected[1].problem.detail
+    assert (outbox.backlog, outbox.turned_away()[0].tries) == (1, 1), "of another's round nothing is known"
+
+
+def test_a_round_that_was_open_already_is_one(outbox: Outbox) -> None:
+    table = Table()
+    outbox.put(table.opened(), table.bet())
+    queued = outbox.waiting(limit=9, most=1 << 20)
+    answers = [Problem(code="LGR-0203", status=409), Problem(code="LGR-0202", status=404, retryable=True)]
+    outbox.answered([(q, Item(id=q.id, status="rejected", problem=p)) for q, p in zip(queued, answers, strict=True)])
+    assert outbox.backlog == 1
 
 
 # The link.

@@ -66,7 +66,7 @@ def test_the_terminals_with_what_is_missing(dsn: str, capsys: pytest.CaptureFixt
         capsys.readouterr()
         accepted(rounds.post([table.open(sequence=1), *(table.bet("red", sequence=n, epoch=1) for n in (1, 2, 5, 9))]))
         for _ in range(2):  # while the process holds the tables, and after it has given them back
-            assert run(["terminals", "--json"]) == 1
+            assert run(["terminals", "--epochs", "--json"]) == 1
             rows = json.loads(capsys.readouterr().out)["terminals"]
             assert [(row["terminal"], row["epoch"], row["contiguous"], row["highest"], row["missing"]) for row in rows] == [
                 ("T-R01", 0, 1, 1, ""),
@@ -75,6 +75,12 @@ def test_the_terminals_with_what_is_missing(dsn: str, capsys: pytest.CaptureFixt
             ]
             assert {row["table"] for row in rows} == {"R01", "R02"}
             rounds.rest()
+    assert run(["terminals", "--json"]) == 1
+    summed = json.loads(capsys.readouterr().out)["terminals"]
+    assert [tuple(row[name] for name in ("terminal", "epoch", "highest", "epochs", "received", "gaps")) for row in summed] == [
+        ("T-R01", 1, 9, 2, 5, 5),
+        ("T-R02", 0, 1, 1, 1, 0),
+    ], "one line for each terminal"
     assert run(["terminals", "T-R01", "--gaps", "--csv"]) == 1
     assert capsys.readouterr().out.splitlines()[1:] == ['T-R01,1,R01,2,9,"3-4, 6-8"']
     assert run(["terminals", "T-R02"]) == 0

@@ -23,7 +23,7 @@ from ledger import sequences
 from ledger.application import Rounds
 from ledger.errors import Refusal
 from ledger.property import Table
-from ledger.reports import CloseBetting, Malformed, OpenRound, Received, Report, Verdict
+from ledger.reports import CloseBetting, Malformed, OpenRound, Received, RecordOutcome, ReopenBetting, Report, Verdict, VoidRound
 from ledger.store import log
 from ledger.store.sequences import standings
 from tests.support import DEMO, UNLIMITED, Terminal, accepted, codes, house
@@ -154,6 +154,60 @@ def test_an_outcome_that_its_terminal_numbered_before_its_bell_is_no_outcome_for
         assert verdict.refusal is not None
         assert (verdict.refusal.code, verdict.refusal.retryable) == ("LGR-0205", False), "burnt"
         accepted(rounds.post([table.outcome("4", sequence=6)]))
+
+
+def refused_for_good(verdict: Verdict) -> str:
+    assert verdict.refusal is not None
+    assert not verdict.refusal.retryable, verdict.refusal
+    return verdict.refusal.code
+
+
+@pytest.mark.parametrize(
+    "numbered", [{"sequence": 3, "epoch": 2}, {"sequence": 9, "epoch": 1}], ids=["same epoch", "earlier one"]
+)
+@pytest.mark.parametrize("void", [False, True], ids=["outcome", "void"])
+def test_what_waited_over_its_terminals_bell_ends_no_round(
+    rounds: Rounds, dsn: str, numbered: dict[str, Any], void: bool
+) -> None:
+    """Whatever else of its terminal waited, and whoever says so: by its number it was keyed while bets were still placed."""
+    table = Terminal("C01", "cussec")
+    accepted(rounds.post([table.open(sequence=1, epoch=2), table.bet("big", sequence=2, epoch=2)]))
+    body = VoidRound(reason="bridged_dice", successor=uuid4()) if void else RecordOutcome(outcome="1-1-2")
+    early = table.report(body, behind=True, **numbered)
+    [verdict] = rounds.post([early])
+    assert verdict.refusal is not None
+    assert (verdict.refusal.code, verdict.refusal.retryable) == ("LGR-0205", True)
+    accepted(rounds.post([table.bet("total:4", sequence=4, epoch=2, behind=True), table.close(sequence=5, epoch=2, behind=True)]))
+    [verdict] = rounds.post([early])
+    assert refused_for_good(verdict) == "LGR-0205"
+    accepted(rounds.post([table.outcome("6-6-1", sequence=6, epoch=2)]))
+    [verdict] = rounds.post([early])
+    assert refused_for_good(verdict) == "LGR-0205", "burnt"
+
+
+def test_craps_what_waited_over_a_bell_or_a_throw_of_its_terminal_is_out_of_turn(dsn: str) -> None:
+    of_craps = Table("X01", "A", "craps", "MOP", "0.01", terminals=("T-X01",))
+    config = msgspec.structs.replace(DEMO, tables=(*DEMO.tables, of_craps))
+    table = Terminal("X01", "craps")
+
+    def reopening(sequence: int) -> Report:
+        return table.report(ReopenBetting(), sequence=sequence, behind=True)
+
+    with closing(house(dsn, config)) as rounds:
+        accepted(rounds.post([table.open(sequence=1), table.bet("pass", sequence=2)]))
+        throw, first = table.throw("3-4", sequence=3, behind=True), reopening(4)
+        assert codes(rounds.post([throw, first])) == ["LGR-0205", "LGR-0221"]
+        accepted(rounds.post([table.bet("pass", sequence=5), table.close(sequence=6)]))
+        again, bell = reopening(7), table.close(sequence=8, behind=True)
+        assert codes(rounds.post([again, bell])) == ["LGR-0218", "LGR-0304"]
+        [verdict] = rounds.post([throw])
+        assert refused_for_good(verdict) == "LGR-0205"
+        accepted(rounds.post([table.throw("2-2", sequence=9, behind=True)]))
+        assert [refused_for_good(verdict) for verdict in rounds.post([first, again])] == ["LGR-0218"] * 2
+        accepted(rounds.post([reopening(10)]))
+        [verdict] = rounds.post([bell])
+        assert refused_for_good(verdict) == "LGR-0204"
+        accepted(rounds.post([table.close(sequence=11), table.throw("2-2", sequence=12)]))
 
 
 def test_what_came_after_it_in_one_post_was_not_here_when_it_was_refused(rounds: Rounds) -> None:

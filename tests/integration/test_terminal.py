@@ -18,6 +18,7 @@ import psycopg
 import pytest
 
 from cli.main import run
+from cli.terminal import standing
 from ledger import property as house
 from ledger.application import Rounds
 from ledger.client import Door, Outbox, Retry, Sender, happened
@@ -166,6 +167,32 @@ def test_what_is_rejected_is_said_and_stays_for_a_person(terminal: Terminal) -> 
     assert len(terminal("status", "--all", "--json").json["rejected"]) == 1
 
 
+def test_the_way_out_and_what_else_was_rejected_are_said(terminal: Terminal) -> None:
+    assert "nothing was sent" in terminal("send", "--terminal", "T-R01").err
+    opened = terminal("send", "RoundOpened", "table=R01", "game=roulette", "--json").json["put"][0]["round"]
+    bet = ("BetPlaced", "player=P-1", "spot=even_money:1", "stake=1000", "currency=MOP", "--round", opened)
+    assert terminal("send", *bet, "--later").code == 0
+    said = terminal("send", "BettingClosed", "--round", opened)
+    assert "rejected, put in before: BetPlaced" in said.err
+    assert "LGR-0404" in said.err
+    assert "  help: " in said.err
+    [rejected] = terminal("status", "--json").json["rejected"]
+    assert rejected["help"]
+    again = terminal("send", "RoundVoided", "reason=nothing", "--round", opened)
+    assert "LGR-0404" not in again.err, "it was said before"
+    assert "LGR-0219" in again.err
+    assert "its void clauses" in again.err
+
+
+def test_a_run_says_why_its_events_wait(terminal: Terminal, outbox: Path) -> None:
+    assert terminal("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01").code == 0
+    with_another = ("--outbox", str(outbox.parent / "other"), "--terminal", "T-R01")
+    said = terminal("run", "--table", "R01", "--rounds", "1", "--rate", "0", "--drain", "1", *with_another)
+    assert said.code == 1
+    assert "the oldest event waits: LGR-0201" in said.err
+    assert "roundledger terminal status --outbox" in said.err
+
+
 def test_what_is_turned_away_for_ever_is_given_up_by_a_person(terminal: Terminal) -> None:
     opening = ("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01", "--json")
     assert terminal(*opening).code == 0
@@ -176,7 +203,23 @@ def test_what_is_turned_away_for_ever_is_given_up_by_a_person(terminal: Terminal
     given_up = terminal("status", "--give-up", waiting["id"], "--json")
     assert "1 event given up" in given_up.err
     assert (given_up.json["waiting"], given_up.json["rejected"][0]["id"]) == (0, waiting["id"])
+    assert "given up by a person" in given_up.json["rejected"][0]["detail"]
     assert terminal("status", "--seen").code == 0
+
+
+def test_what_is_stuck_is_said_with_what_to_do_and_given_up_by_its_round(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standing, "STUCK", 1)
+    opening = ("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01", "--json")
+    assert terminal(*opening).code == 0
+    round_ = terminal(*opening).json["put"][0]["round"]
+    stuck = terminal("status", "--json")
+    assert stuck.json["stuck"] == 1
+    assert "LGR-0201" in stuck.err
+    assert f"--all-of-round {round_}" in stuck.err
+    assert "1 event given up" in terminal("status", "--all-of-round", round_).err
+    assert "2 events" not in terminal("status", "--give-up", f"{uuid4()},{uuid4()}").err
 
 
 def test_each_reason_that_is_told_is_that_events_own(terminal: Terminal) -> None:
@@ -292,6 +335,20 @@ def test_killed_within_a_round_it_comes_back_to_that_round(terminal: Terminal, u
         assert conn.execute("SELECT * FROM ledger.open_rounds").fetchall() == []
     assert opened == settled(dsn) >= 5
     assert terminal("status", "--json").json["waiting"] == 0
+
+
+def test_a_round_that_was_opened_by_hand_gets_no_made_up_outcome(terminal: Terminal, dsn: str) -> None:
+    opening = terminal("send", "RoundOpened", "table=R01", "game=roulette", "--terminal", "T-R01", "--json").json["put"][0]
+    play = ("run", "--table", "R01", "--rounds", "1", "--rate", "0")
+    refused = terminal(*play)
+    assert refused.code == 2
+    assert "LGR-0725" in refused.err
+    assert opening["round"] in refused.err
+    assert settled(dsn) == 0
+    for type_, *fields in (("BettingClosed",), ("OutcomeRecorded", "outcome=17")):
+        assert terminal("send", type_, *fields, "--round", opening["round"]).code == 0
+    assert terminal(*play).code == 0
+    assert settled(dsn) == 2
 
 
 def test_told_to_stop_it_ends_with_its_round(url: str, outbox: Path, dsn: str) -> None:
@@ -429,7 +486,7 @@ def test_an_act_that_cannot_be_sent_is_not_kept(people: People, outbox: Path, ds
     void = ("send", "BetVoided", f"bet={bet}", "reason=misplaced", "--round", round_, "--token-file", str(people.tokens["S-7"]))
     away = say(*void, "--url", "http://127.0.0.1:9")
     assert away.code == 1
-    assert "nobody knows whether it was taken" in away.err
+    assert "not sent: http://127.0.0.1:9 does not answer" in away.err, "there was no connection"
     assert say("send", "BettingClosed", "--round", round_, "--later").code == 0
     unsent = say(*void, "--url", "http://127.0.0.1:9", "--json")
     assert (unsent.code, unsent.json["act"]["status"], unsent.json["waiting"]) == (1, "unsent", 1), "the facts wait, not the act"

@@ -463,6 +463,17 @@ def test_an_open_bet_cannot_have_been_mispaid() -> None:
         table.propose("mispay", bet=bet, direction="to_player", amount="500")
 
 
+@pytest.mark.parametrize("kind", ["late_bet", "bet", "bet_void", "mispay"])
+def test_of_a_bet_that_was_refused_for_good_the_way_that_is_left_is_said(kind: str) -> None:
+    """It was told to send the placing first, which the ledger had refused for good."""
+    table = Table()
+    table.settle("17")
+    fields = {"bet": {"stake": "100"}, "mispay": {"direction": "to_player", "amount": "100"}}.get(kind, {})
+    with refused("LGR-0212") as caught:
+        table.propose(kind, bet=uuid4(), **fields)
+    assert "ex_gratia" in str(caught.value.help)
+
+
 def test_30_2003_art_3_a_late_bet_is_paid_ex_gratia_by_two_approvals_and_never_as_a_chance() -> None:
     table = Table()
     table.settle("17")

@@ -67,6 +67,25 @@ def test_what_is_refused_for_good_is_not_sent_again(status: int) -> None:
     assert len(service.asked) == 1
 
 
+def test_what_never_had_a_connection_was_not_sent_and_what_broke_off_may_have_been() -> None:
+    with Door("http://127.0.0.1:9", retry=Retry(tries=2), pause=lambda _: None) as door, pytest.raises(Unanswered) as away:
+        door.post([event()])
+    assert not away.value.sent
+
+    def once(request: httpx.Request) -> httpx.Response:
+        tries.append(request)
+        raise httpx.ReadTimeout("no answer") if len(tries) == 1 else httpx.ConnectError("refused")
+
+    tries: list[httpx.Request] = []
+    transport = httpx.MockTransport(once)
+    with (
+        Door("http://service", retry=Retry(tries=2), pause=lambda _: None, transport=transport) as door,
+        pytest.raises(Unanswered) as lost,
+    ):
+        door.post([event()])
+    assert lost.value.sent, "the first try may have been taken"
+
+
 def test_nobody_listening_is_unanswered() -> None:
     with scripted() as service:
         pass
