@@ -346,8 +346,8 @@ def weighed(report: Report, refusal: Refusal, before: Before) -> Refusal:
     if report.sequence is None or refusal.final:
         return refusal
     if refusal.meaning.early:
-        # What is not there by its id (404) may be another terminal's, whose reports this one's numbers say nothing of.
-        refusal.final = before.whole and not (refusal.meaning.status == 404 and before.others)
+        # What is not there yet may be another terminal's, whose reports this one's numbers say nothing of.
+        refusal.final = before.whole and not before.others
         return refusal
     of_state = refusal.code in _OF_STATE or (refusal.code.startswith("LGR-02") and refusal.code not in _STATELESS)
     if refusal.retryable or not of_state or before.whole or before.missing is None:
