@@ -201,8 +201,8 @@ class Outbox:
     def behind(self, events: Sequence[Queued]) -> set[int]:
         """The places of those of `events`, all of one epoch, which events of earlier epochs could change that wait.
 
-        Their numbers say nothing of those. Only what is about the same round or table counts, or names it as a successor: what waits
-        for something else, it may be for ever, changes nothing here and must not keep a refusal from being final.
+        Their numbers say nothing of those. Only what is about the same round or table counts, or names it as a successor: what
+        waits for something else, it may be for ever, changes nothing here and must not keep a refusal from being final.
         """
         rows = self._ask(
             "SELECT n FROM events WHERE n BETWEEN ? AND ? AND EXISTS (SELECT 1 FROM events AS earlier WHERE "
