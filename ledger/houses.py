@@ -154,8 +154,9 @@ class Houses:
         return self._properties.get(opened.property)
 
     def shared(self, terminal: str) -> bool:
-        """Whether a table of this terminal's has other terminals, too."""
-        return any(terminal in house.table.terminals and len(house.table.terminals) > 1 for house in self._houses.values())
+        """Whether others may report of this terminal's table: it has other terminals, too, or no table names this one."""
+        known = [house.table.terminals for house in self._houses.values() if terminal in house.table.terminals]
+        return not known or any(len(terminals) > 1 for terminals in known)
 
     def house(self, table: str, game: str) -> House:
         """The table's house. Raises Refusal (06) where the table is unknown or deals another game."""

@@ -204,7 +204,8 @@ PAGES: dict[str, str] = {
     "LGR-0304": (
         "The event would be refused as the round stands now, but events that the same terminal numbered before it have not come, "
         "and they may change that. Nothing was kept: send the missing events, then this one again with the same id. Or the post "
-        "said that events of an earlier epoch wait (`?earlier=waiting`): send those first."
+        "said that events of an earlier epoch wait (`?earlier=waiting`): send those first. An event of a round of craps waits so "
+        "for all that its terminal numbered before it in the round: one throw makes another thing of the next."
     ),
     "LGR-0305": "No terminal of this id has sent a numbered event.",
     "LGR-0306": (

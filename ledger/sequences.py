@@ -2,8 +2,9 @@
 
 A terminal numbers its reports from 1 in each of its epochs (a report without an epoch is of epoch 0). A number stands for one
 report: it has been received once that was answered for good, accepted or rejected. The same number on another report is a fork.
-A gap stops nothing; it only keeps a refusal from being final where the missing reports could change it. Where there is none, a
-report is judged for good (`weighed`).
+A gap stops nothing but a round of craps, in which one report makes another thing of the next (`Line.out_of_turn`); elsewhere it
+only keeps a refusal from being final where the missing reports could change it. Where there is none, a report is judged for good
+(`weighed`).
 
 The process that holds a table's lease knows what its terminals sent, and writes it down now and then (`ledger.store.sequences`).
 """
@@ -131,7 +132,7 @@ class Numbers:
 class Line:
     """One epoch of one terminal."""
 
-    __slots__ = ("asked", "epoch", "in_block", "numbers", "recent", "since", "table", "terminal")
+    __slots__ = ("asked", "epoch", "in_block", "numbers", "passed", "recent", "since", "table", "terminal")
 
     def __init__(self, terminal: str, epoch: int, table: str, since: int, spans: Iterable[Span] = ()) -> None:
         self.terminal = terminal
@@ -145,14 +146,37 @@ class Line:
         """The numbers that are not written down yet, with their reports' event ids."""
         self.asked = 0.0
         """When the rejections were last read again, on the monotonic clock; seconds."""
+        self.passed: set[int] = set()
+        """The numbers that were turned away for now, though nothing before them had to come: what follows does not wait for them.
+        Nobody writes them down; after a restart a terminal's next attempt brings them here again."""
 
     def receive(self, number: int, event_id: UUID) -> bool:
         """A report was answered for good; False where that was known."""
         if number in self.numbers:
             return False
         self.numbers.add(number)
+        self.passed.discard(number)
         self.recent[number] = event_id
         return True
+
+    def out_of_turn(self, number: int, after: int) -> Refusal | None:
+        """The refusal, for now, of a report while one that its terminal numbered before it, above `after`, has not been seen."""
+        if self.numbers.contiguous >= number - 1:
+            return None
+        missing = [
+            (max(first, after + 1), last)
+            for first, last in self.numbers.missing(below=number, limit=number)
+            if last > after and not self.passed.issuperset(range(max(first, after + 1), last + 1))
+        ]
+        if not missing:
+            return None
+        return Refusal(
+            "LGR-0304",
+            f"{_words(self.terminal, self.epoch, missing[:_SHOWN])}, and come before this one",
+            field="sequence",
+            value=str(number),
+            help="send the missing events first, then this one again with the same id",
+        )
 
     def undo(self, number: int, event_id: UUID) -> None:
         """It was not, after all."""
@@ -191,8 +215,16 @@ class Before(NamedTuple):
         """What is missing."""
         if not self.missing:
             return f"events of an earlier epoch of terminal {self.terminal} wait to be sent again"
-        named = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in self.missing)
-        return f"events {named} of terminal {self.terminal}, epoch {self.epoch}, have not come"
+        return _words(self.terminal, self.epoch, self.missing)
+
+
+def _words(terminal: str, epoch: int, missing: Iterable[Span]) -> str:
+    named = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in missing)
+    return f"events {named} of terminal {terminal}, epoch {epoch}, have not come"
+
+
+_UNSEEN = frozenset({"LGR-0202", "LGR-0304"})
+"""Codes of what is turned away because something that comes before it has not come."""
 
 
 class Sequences:
@@ -279,6 +311,17 @@ class Sequences:
     def known(self, report: Report) -> Line | None:
         """The same, where it is in memory."""
         return None if report.sequence is None else self._lines.get((report.terminal, report.epoch or 0))
+
+    def turned_away(self, report: Report, refusal: Refusal) -> None:
+        """A report was refused, for now at least, by its own reason: what follows it does not wait for it."""
+        line = self.known(report)
+        if (
+            line is not None
+            and report.sequence is not None
+            and refusal.code not in _UNSEEN
+            and not refusal.code.startswith("LGR-05")
+        ):
+            line.passed.add(report.sequence)
 
     def before(self, report: Report, later: Iterable[int], *, others: bool) -> Before:
         """What was here of what a numbered report's terminal numbered before it, when it was decided.
@@ -400,8 +443,8 @@ def weighed(report: Report, refusal: Refusal, before: Before) -> Refusal:
     if report.sequence is None or refusal.final:
         return refusal
     if refusal.meaning.early:
-        # What is not there by its id (404) may be another terminal's, whose reports this one's numbers say nothing of.
-        refusal.final = before.whole and not (refusal.meaning.status == 404 and before.others)
+        # What is not there yet may be another terminal's, whose reports this one's numbers say nothing of.
+        refusal.final = before.whole and not before.others
         return refusal
     of_state = refusal.code in _OF_STATE or (refusal.code.startswith("LGR-02") and refusal.code not in _STATELESS)
     if refusal.retryable or not of_state or before.whole or before.missing is None:

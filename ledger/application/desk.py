@@ -20,6 +20,7 @@ from ledger.cage import CHIP_KINDS
 from ledger.days import Days
 from ledger.errors import Refusal
 from ledger.events import CreditRecorded, FillRecorded, RoundOpened
+from ledger.events.body import numbering
 from ledger.houses import House, Houses
 from ledger.reports import (
     ApproveCorrection,
@@ -59,6 +60,7 @@ from ledger.reports import (
     table_stream,
 )
 from ledger.round import Asked, Origin, Round, RoundEvent, Status, Successor, Terms
+from ledger.round.state import CRAPS
 from ledger.rules import Regulation
 from ledger.store.recorder import Closing, Hindrance
 
@@ -76,7 +78,7 @@ class Desk:
             return self._try(report, group)
         except Refusal as refusal:
             malformed = isinstance(report.body, Malformed)
-            if refusal.code in ("LGR-0303", "LGR-0521") or (malformed and refusal.code != "LGR-0804"):
+            if refusal.code in ("LGR-0303", "LGR-0304", "LGR-0521") or (malformed and refusal.code != "LGR-0804"):
                 raise  # the table is another process's, and so is what there is to know of it; or nothing there is to know helps
             # Memory may be behind the log where another process writes too. Ask, and decide again if it was. So it may be of who
             # may do what, where another process has applied a configuration.
@@ -109,6 +111,8 @@ class Desk:
             self._verify_right(report, sitting.round.terms)
             self._verify_number(report, sitting.house.table.id, group)
         round_ = sitting.round
+        if report.sequence is not None and round_.terms.game == CRAPS:
+            self._verify_turn(report, round_.terms)
         begun = about_round(self, round_, sitting.rules, body, _origin(report, sitting.house.property.tolerance), group)
         events = round_.collect_events()
         return events if begun is None else events + begun.collect_events()
@@ -176,6 +180,19 @@ class Desk:
         if line is not None and report.sequence in line.numbers:
             # A retry, mostly: the receipts tell.
             raise Refusal("LGR-0303", "another event has this number", field="sequence", value=str(report.sequence))
+
+    def _verify_turn(self, report: Report, opened: RoundOpened) -> None:
+        """Raises Refusal LGR-0304 for a report of craps while one that its terminal numbered before it in the round is missing.
+
+        What was missing when the round opened stops no throw: it may never come.
+        """
+        line = self._memory.sequences.known(report)
+        if line is None or report.sequence is None:
+            return
+        same = numbering(opened.terminal, opened.epoch) == (line.terminal, line.epoch)
+        refusal = line.out_of_turn(report.sequence, (opened.sequence or 0) if same else 0)
+        if refusal is not None:
+            raise refusal
 
     def _catch_up(self, report: Report, group: Group) -> bool:
         """Reads what other writers have recorded since; True where it changes what is known of the report's round or table.

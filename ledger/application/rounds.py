@@ -223,6 +223,7 @@ class Rounds(Application[UUID]):
                 events = self._desk.decide(report, group)
             except Refusal as refusal:
                 refused.append((n, within(report, refusal), len(group.numbered)))
+                self._memory.sequences.turned_away(report, refusal)
                 continue
             except BaseException:
                 group.undo()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ledger.errors import Refusal
 from ledger.events import BettingClosed, BettingReopened, ShooterChanged
-from ledger.round.guards import Guards, out_of_turn, precedes
+from ledger.round.guards import Guards
+from ledger.round.order import verify_order
 from ledger.round.state import Status
 from ledger.round.terms import Origin
 from ledger.round.trying import succeeds
@@ -28,8 +29,7 @@ class Bell(Guards):
     def close_betting(self, origin: Origin) -> None:
         """The bell: no bet is accepted, changed or withdrawn from here on."""
         self.verify_close()
-        if precedes(origin, self.reopened):
-            raise out_of_turn("LGR-0204", "its terminal numbered it before it opened betting again", self.id)
+        verify_order(origin, self.reopened, "LGR-0204", "before betting was opened again", self.id)
         self._happen(BettingClosed(**origin._asdict()))
 
     def verify_reopening(self) -> None:
@@ -54,8 +54,8 @@ class Bell(Guards):
     def reopen_betting(self, origin: Origin) -> None:
         """Craps: bets are taken again, between two throws."""
         self.verify_reopening()
-        if precedes(origin, self.closed_by) or precedes(origin, self.threw):
-            raise out_of_turn("LGR-0218", "its terminal numbered it before the throw: betting was not to open again yet", self.id)
+        verify_order(origin, self.closed_by, "LGR-0218", "before the bell, when betting was still open", self.id)
+        verify_order(origin, self.threw, "LGR-0218", "before the throw", self.id)
         self._happen(BettingReopened(**origin._asdict()))
 
     def verify_shooter(self, shooter: str) -> None:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.events import CorrectionProposed, LostBet, PayoutMade, RoundHeld, Standing
+from ledger.events import BetChanged, CorrectionProposed, LostBet, PayoutMade, RoundHeld, Standing
 
 
 class Change(NamedTuple):
@@ -53,6 +53,8 @@ class Bet(msgspec.Struct, gc=False):
     """Valid throws of this round before it left it so."""
     changes: tuple[Change, ...] = ()
     """How it lay before each change, the oldest first."""
+    changed_by: BetChanged | None = None
+    """The player's last change of it."""
     staked: int | None = None
     """What it had come to by the last change, where a corrected outcome decided it before that; else None, and it is `stake`."""
 
@@ -110,8 +112,8 @@ class Window(NamedTuple):
 
     terminal: str
     epoch: int
-    opened: int | None
-    """The number of the report that opened it again; None for the first, and where the terminal had another epoch then."""
+    opened: tuple[int, int] | None
+    """Epoch and number of the report that opened it again; None for the first, and where another terminal reported that."""
     closed: int | None
     """The number of the report that closed it."""
     throws: int

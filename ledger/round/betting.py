@@ -8,10 +8,10 @@ from uuid import UUID
 from ledger import money
 from ledger.errors import Refusal
 from ledger.events import BetChanged, BetPlaced, BetVoided, BetWithdrawn
-from ledger.events.body import numbering
 from ledger.round.bets import Bet, Window
 from ledger.round.guards import Guards
 from ledger.round.limiting import Limiting
+from ledger.round.order import precedes, verify_order
 from ledger.round.persons import verify_person
 from ledger.round.state import CRAPS, Status
 from ledger.round.terms import Origin
@@ -111,14 +111,7 @@ class Betting(Guards, Limiting):
 
     def _verify_in_time(self, regulation: Regulation, origin: Origin, spot: str) -> Window | None:
         """The ended time of betting in which a bet was placed, None where it is placed now; raises where it was in neither."""
-        again = self.reopened
-        if self.status is Status.BETTING and (
-            again is None
-            or origin.sequence is None
-            or again.sequence is None
-            or numbering(again.terminal, again.epoch) != numbering(origin.terminal, origin.epoch)
-            or origin.sequence > again.sequence
-        ):
+        if self.status is Status.BETTING and not precedes(origin, self.reopened):
             return None
         if self.status is Status.RETURNED:
             raise self._over("spot", spot)
@@ -144,9 +137,9 @@ class Betting(Guards, Limiting):
 
     # Taking back and changing.
 
-    def verify_withdrawal(self, regulation: Regulation, bet: UUID) -> Bet:
+    def verify_withdrawal(self, regulation: Regulation, bet: UUID, origin: Origin | None = None) -> Bet:
         """The bet, which its player may take back; raises the reason otherwise."""
-        found = self._verify_movable(regulation, bet)
+        found = self._verify_movable(regulation, bet, origin)
         self._verify_no_contract(regulation, found, "taken back")
         self._verify_odds_stay(regulation, found, instead=None)
         return found
@@ -157,7 +150,7 @@ class Betting(Guards, Limiting):
 
     def withdraw_bet(self, regulation: Regulation, bet: UUID, origin: Origin) -> None:
         """A player takes a bet back while betting is open; the stake goes back."""
-        found = self.verify_withdrawal(regulation, bet)
+        found = self.verify_withdrawal(regulation, bet, origin)
         self._happen(
             BetWithdrawn(
                 **origin._asdict(),
@@ -170,9 +163,11 @@ class Betting(Guards, Limiting):
         )
         self._recount(went=(found.player, regulation.spot_in_play(found.spot), found.stake))
 
-    def verify_change(self, regulation: Regulation, bet: UUID, *, spot: str | None, stake: str | None) -> tuple[Bet, Spot, int]:
+    def verify_change(
+        self, regulation: Regulation, bet: UUID, origin: Origin | None = None, *, spot: str | None, stake: str | None
+    ) -> tuple[Bet, Spot, int]:
         """The bet with the spot and the stake that it may have from now on; raises the reason otherwise."""
-        found = self._verify_movable(regulation, bet)
+        found = self._verify_movable(regulation, bet, origin)
         before = regulation.spot_in_play(found.spot)
         after = before if spot is None else regulation.spot(spot)
         amount = found.stake if stake is None else money.parse_minor(stake, field="stake")
@@ -202,7 +197,7 @@ class Betting(Guards, Limiting):
         self, regulation: Regulation, bet: UUID, origin: Origin, *, spot: str | None = None, stake: str | None = None
     ) -> None:
         """A player moves, raises or lowers a bet while betting is open; the difference of the stakes moves."""
-        found, after, amount = self.verify_change(regulation, bet, spot=spot, stake=stake)
+        found, after, amount = self.verify_change(regulation, bet, origin, spot=spot, stake=stake)
         went = (found.player, regulation.spot_in_play(found.spot), found.stake)
         self._happen(
             BetChanged(
@@ -259,20 +254,31 @@ class Betting(Guards, Limiting):
 
     # What all of these ask.
 
-    def _verify_movable(self, regulation: Regulation, bet: UUID) -> Bet:
-        """The open bet with this id, as long as betting is open and nothing bars that it goes or changes."""
+    def _verify_movable(self, regulation: Regulation, bet: UUID, origin: Origin | None = None) -> Bet:
+        """The open bet with this id, as long as betting is open and nothing bars that it goes or changes.
+
+        After the bell a player's act (that of `origin`) still counts as a bet would: if the terminal that rang it had numbered
+        the act before, and the table has not shown its result.
+        """
         found = self.verify_known_bet(bet)
-        if self.status is not Status.BETTING:
-            raise Refusal(
-                "LGR-0204",
-                f"no bet is changed or withdrawn any more: {self.stands}",
-                field="bet",
-                value=str(bet),
-                cite=regulation.cite(regulation.articles.get("closing")),
-            )
+        if self.status is not Status.BETTING or (origin is not None and precedes(origin, self.reopened)):
+            in_time = None if origin is None else self.window_of(origin.terminal, origin.epoch, origin.sequence)
+            if in_time is None or self.status.ended or in_time.throws != self.valid_throws:
+                raise Refusal(
+                    "LGR-0204",
+                    f"no bet is changed or withdrawn any more: {self.stands}"
+                    if in_time is None
+                    else f"its terminal numbered it before the bell, and it came when the result was known: {self.stands}",
+                    field="bet",
+                    value=str(bet),
+                    help=None if in_time is None else "put the bet right by a correction: of kind bet, or bet_void",
+                    cite=regulation.cite(regulation.articles.get("closing")),
+                )
         if found.decided is not None or found.left is not None:
             become = found.left or found.result
             raise Refusal("LGR-0213", f"the bet on {found.spot} is {become} already", field="bet", value=str(bet))
+        if origin is not None:
+            verify_order(origin, found.changed_by, "LGR-0222", "before a change that the bet has had since", bet, field="bet")
         if found.locked:
             clause = next((void for void in regulation.voids if void.disposition == "carry"), None)
             raise Refusal(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from ledger.errors import Refusal
-from ledger.events import BettingClosed, BettingReopened, ThrowRecorded
-from ledger.events.body import numbering
 from ledger.round.bets import Bet, Hold
+from ledger.round.order import verify_order
 from ledger.round.state import CRAPS, RoundState, Status
 from ledger.round.terms import Origin
 from ledger.rules import Regulation
@@ -61,8 +60,8 @@ class Guards(RoundState):
 
         Whatever it waited for, it says nothing of the bets that were placed between it and the bell.
         """
-        if self.status is Status.CLOSED and precedes(origin, self.closed_by):
-            raise out_of_turn("LGR-0205", "its terminal numbered it before the bell: betting was still open", self.id)
+        if self.status is Status.CLOSED:
+            verify_order(origin, self.closed_by, "LGR-0205", "before the bell, when betting was still open", self.id)
 
     def verify_known_bet(self, bet: UUID) -> Bet:
         """The bet with this id, open or not. Raises Refusal LGR-0212 where the round has none."""
@@ -103,21 +102,3 @@ class Guards(RoundState):
             value=str(hold.held.hold),
             help="release the hold with its finding, then send the same event again",
         )
-
-
-def precedes(origin: Origin, happened: BettingClosed | BettingReopened | ThrowRecorded | None) -> bool:
-    """Whether the terminal that reported what happened had numbered this report before it: in that epoch, or in an earlier one.
-
-    What has no number, or is of another terminal, is before nothing.
-    """
-    if happened is None or origin.sequence is None or happened.sequence is None or origin.terminal != happened.terminal:
-        return False
-    own, other = numbering(origin.terminal, origin.epoch), numbering(happened.terminal, happened.epoch)
-    return (*own, origin.sequence) < (*other, happened.sequence)
-
-
-def out_of_turn(code: str, detail: str, round_: UUID) -> Refusal:
-    """The refusal, for good, of a report whose moment by its terminal's own numbers is over."""
-    refusal = Refusal(code, detail, value=str(round_), help="report it as a new event, if it is so now")
-    refusal.final = True
-    return refusal

@@ -188,10 +188,10 @@ class RoundState:
         """The ended time of betting in which the terminal numbered a report so; None where it was none of them."""
         if sequence is None:
             return None
-        own = numbering(terminal, epoch)
+        place = (epoch or 0, sequence)
         for window in self.windows:
-            if (window.terminal, window.epoch) == own and window.closed is not None and sequence < window.closed:
-                return window if window.opened is None or sequence > window.opened else None
+            if window.terminal == terminal and window.closed is not None and place < (window.epoch, window.closed):
+                return window if window.opened is None or place > window.opened else None
         return None
 
     @property
@@ -275,15 +275,17 @@ class RoundState:
         if moved:
             bet.spot = bet.placed_on = body.spot
         bet.stake = stake
+        bet.changed_by = body
 
     def _fold_closed(self, body: BettingClosed) -> None:
         self.status = Status.CLOSED
         self.closed_by = body
         self.thrown = False
         again = self.reopened
-        own = numbering(body.terminal, body.epoch)
-        opened = again.sequence if again is not None and numbering(again.terminal, again.epoch) == own else None
-        self.windows.append(Window(*own, opened, body.sequence, self.valid_throws))
+        opened = None
+        if again is not None and again.terminal == body.terminal and again.sequence is not None:
+            opened = (again.epoch or 0, again.sequence)
+        self.windows.append(Window(*numbering(body.terminal, body.epoch), opened, body.sequence, self.valid_throws))
 
     def _fold_reopened(self, body: BettingReopened) -> None:
         self.status = Status.BETTING

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
 from typing import Any
@@ -244,11 +244,17 @@ def test_a_bet_of_a_round_that_its_terminal_never_opened_is_refused_for_good(rou
     assert kept(dsn, table.name) == {(table.name, 7): [(1, 3)]}
 
 
-def test_what_another_terminal_of_the_table_may_still_bring_is_waited_for(dsn: str) -> None:
-    def both(table: Table) -> Table:
-        return msgspec.structs.replace(table, terminals=("T-R01", "T-R01-b")) if table.id == "R01" else table
+def of_two(table: Table) -> Table:
+    return msgspec.structs.replace(table, terminals=("T-R01", "T-R01-b")) if table.id == "R01" else table
 
-    config = msgspec.structs.replace(DEMO, tables=tuple(map(both, DEMO.tables)))
+
+def of_none(table: Table) -> Table:
+    return msgspec.structs.replace(table, terminals=())
+
+
+@pytest.mark.parametrize("changed", [of_two, of_none])
+def test_what_another_terminal_of_the_table_may_still_bring_is_waited_for(dsn: str, changed: Callable[[Table], Table]) -> None:
+    config = msgspec.structs.replace(DEMO, tables=tuple(map(changed, DEMO.tables)))
     table = Terminal()
     with closing(house(dsn, config)) as rounds:
         orphan = table.bet("red", sequence=1, terminal="T-R01-b", round=uuid4())
@@ -257,6 +263,11 @@ def test_what_another_terminal_of_the_table_may_still_bring_is_waited_for(dsn: s
         assert (verdict.refusal.code, verdict.refusal.retryable) == ("LGR-0202", True)
         table.round = orphan.round
         accepted(rounds.post([table.report(OpenRound(table="R01", game="roulette"), sequence=1), orphan]))
+        outcome, bell = table.outcome("17", sequence=2, terminal="T-R01-b"), table.close(sequence=2)
+        [verdict] = rounds.post([outcome])
+        assert verdict.refusal is not None
+        assert (verdict.refusal.code, verdict.refusal.retryable) == ("LGR-0205", True)
+        accepted(rounds.post([bell, outcome]))
 
 
 def test_what_waits_in_an_earlier_epoch_keeps_a_refusal_from_being_final(rounds: Rounds) -> None:

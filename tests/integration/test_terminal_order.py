@@ -1,0 +1,108 @@
+"""B24: however a terminal's numbered reports of craps arrive, each sent until it is judged, they come to the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+import msgspec
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ledger.application import Rounds
+from ledger.property import Table
+from ledger.reports import ChangeBet, ReopenBetting, Report, WithdrawBet
+from tests.support import DEMO, Terminal, codes, house
+
+OF_CRAPS = msgspec.structs.replace(DEMO, tables=(*DEMO.tables, Table("X01", "A", "craps", "MOP", "0.01", terminals=("T-X01",))))
+
+
+def life(first: int, bets: int, wrong: bool) -> tuple[Terminal, list[Report]]:
+    """A round with a point and a seven-out, numbered from `first`; some of its reports are refused in order, too."""
+    table = Terminal("X01", "craps")
+    made: list[Report] = []
+
+    def put(make: Any, *said: Any) -> Report:
+        made.append(make(*said, sequence=first + len(made), epoch=1))
+        return made[-1]
+
+    put(table.open)
+    for n in range(bets):
+        put(table.bet, "pass", "12000", f"P-{n}")
+    one = put(table.bet, "pass", "24000")
+    put(table.report, ChangeBet(bet=one.event_id, stake="36000"))
+    put(table.report, ChangeBet(bet=one.event_id, stake="12000"))
+    put(table.close)
+    if wrong:
+        put(table.bet, "pass", "60000", "P-late")
+        put(table.close)
+    put(table.throw, "2-2")
+    if wrong:
+        put(table.report, WithdrawBet(bet=one.event_id))
+    put(table.report, ReopenBetting())
+    put(table.bet, "pass_odds", "12000")
+    put(table.close)
+    put(table.throw, "3-4")
+    return table, made
+
+
+def played(rounds: Rounds, table: Terminal, made: list[Report], sent: Sequence[Report], size: int) -> tuple[object, ...]:
+    """Sends what was made in the order of `sent`, and again until each is judged: how every bet stands, and what was refused."""
+    refused: dict[int, str] = {}
+    waiting = list(sent)
+    for _ in range(len(made) + 1):
+        turned_away: list[Report] = []
+        for at in range(0, len(waiting), size):
+            batch = waiting[at : at + size]
+            for report, verdict in zip(batch, rounds.post(batch), strict=True):
+                if verdict.refusal is None:
+                    continue
+                if verdict.refusal.retryable:
+                    turned_away.append(report)
+                else:
+                    refused[made.index(report)] = verdict.refusal.code
+        waiting = turned_away
+    assert not waiting, codes(rounds.post(waiting))
+    places = {report.event_id: n for n, report in enumerate(made)}
+    round_ = rounds.round(table.round)
+    stands = {places[id]: bet.standing for id, bet in (round_.bets | round_.gone).items()}
+    return round_.outcome, round_.status, stands, refused
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), bets=st.integers(0, 2), wrong=st.booleans(), size=st.sampled_from([1, 1, 3, 20]))
+def test_b24_craps_comes_to_the_same_however_its_reports_arrive(
+    dsn: str, data: st.DataObject, bets: int, wrong: bool, size: int
+) -> None:
+    with closing(house(dsn, OF_CRAPS)) as rounds:
+        first = _LAST.get(dsn, 0) + 1
+        table, made = life(first, bets, wrong)
+        in_order = played(rounds, table, made, made, len(made))
+        table, again = life(first + len(made), bets, wrong)
+        shuffled = played(rounds, table, again, data.draw(st.permutations(again)), size)
+        _LAST[dsn] = first + len(made) + len(again) - 1
+    assert shuffled == in_order
+
+
+_LAST: dict[str, int] = {}
+"""Database → the last number that was used in it."""
+
+
+def test_a_throw_does_not_overtake_the_throw_before_it(dsn: str) -> None:
+    with closing(house(dsn, OF_CRAPS)) as rounds:
+        table, made = life(1, 0, wrong=False)
+        seven_out = made.pop()
+        rounds.post(made[:5])
+        [verdict] = rounds.post([seven_out])
+        assert verdict.refusal is not None
+        assert (verdict.refusal.code, verdict.refusal.retryable) == ("LGR-0304", True)
+        assert "events 6 to 9 of terminal T-X01" in verdict.refusal.detail
+        assert codes(rounds.post([*made[5:], seven_out])) == ["accepted"] * 5
+        assert rounds.round(table.round).outcome == "2-2,3-4"
+
+
+def test_what_was_missing_before_the_round_stops_none_of_it(dsn: str) -> None:
+    with closing(house(dsn, OF_CRAPS)) as rounds:
+        _, made = life(7, 1, wrong=False)
+        assert codes(rounds.post(made)) == ["accepted"] * len(made)

@@ -1,0 +1,128 @@
+"""B24: what a terminal numbered before something that has happened does not come true after it (docs/adr/0018)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ledger.round import Origin, Round
+from ledger.round.order import precedes
+from tests.unit.round.made import Play, following, happened, origin, refused
+
+BEFORE = [(4, 2), (9, 1)]
+"""Number and epoch of what is before number 5 of epoch 2."""
+
+
+@pytest.mark.parametrize(
+    ("report", "before"),
+    [
+        (origin(4, epoch=2), True),
+        (origin(9, epoch=1), True),
+        (origin(6, epoch=2), False),
+        (origin(1, epoch=3), False),
+        (origin(None), False),
+        (origin(4, epoch=2, terminal="T-2"), False),
+    ],
+)
+def test_an_earlier_number_is_before_and_so_is_an_earlier_epoch_of_the_same_terminal(report: Origin, before: bool) -> None:
+    assert precedes(report, origin(5, epoch=2)) is before
+    assert not precedes(report, origin(None))
+    assert not precedes(report, None)
+
+
+def final(code: str, round_: Round, act: Callable[[], object]) -> None:
+    assert not refused(code, round_, act).retryable
+
+
+@pytest.mark.parametrize(("number", "epoch"), BEFORE)
+class TestBeforeTheBell:
+    """What a terminal keyed before its bell, and sent again after it, settles nothing that was placed in between."""
+
+    def test_an_outcome(self, number: int, epoch: int) -> None:
+        play = Play("30/2003")
+        play.close(5, 2)
+        early = origin(number, epoch=epoch)
+        final("LGR-0205", play.round, lambda: play.round.record_outcome(play.rules, "17", early))
+        final("LGR-0205", play.round, lambda: play.round.void(play.rules, early, reason=play.rules.voids[0].code))
+        play.round.record_outcome(play.rules, "17", origin(6, epoch=2))
+
+    def test_a_carrying_void(self, number: int, epoch: int) -> None:
+        play = Play("31/2003")
+        play.close(5, 2)
+        early = origin(number, epoch=epoch)
+        final(
+            "LGR-0205",
+            play.round,
+            lambda: play.round.void(play.rules, early, reason="bridged_dice", successor=following()),
+        )
+
+    def test_a_throw_and_a_reopening(self, number: int, epoch: int) -> None:
+        play = Play("53/2010")
+        play.close(5, 2)
+        early = origin(number, epoch=epoch)
+        final("LGR-0205", play.round, lambda: play.round.record_throw(play.rules, early, dice="2-2"))
+        play.throw("2-2")
+        final("LGR-0218", play.round, lambda: play.round.reopen_betting(early))
+        play.reopen(7, 2)
+        final("LGR-0204", play.round, lambda: play.round.close_betting(early))
+
+
+@pytest.mark.parametrize(("number", "epoch"), BEFORE)
+class TestBeforeAChange:
+    def test_an_older_change_or_withdrawal_does_not_undo_a_newer_change(self, number: int, epoch: int) -> None:
+        play = Play("30/2003")
+        bet = play.bet("straight:17")
+        play.round.change_bet(play.rules, bet, origin(5, epoch=2), stake="20000")
+        older = origin(number, epoch=epoch)
+        final("LGR-0222", play.round, lambda: play.round.change_bet(play.rules, bet, older, stake="90000"))
+        final("LGR-0222", play.round, lambda: play.round.withdraw_bet(play.rules, bet, older))
+        play.round.change_bet(play.rules, bet, origin(6, epoch=2), stake="30000")
+        play.round.change_bet(play.rules, bet, origin(1, epoch=2, terminal="T-2"), stake="40000")
+        assert play.round.bets[bet].stake == 40000
+
+
+@pytest.mark.parametrize(("number", "epoch"), BEFORE)
+class TestInTime:
+    """What a terminal numbered before its bell and the ledger receives after it: bets, and what was done to bets, alike."""
+
+    def test_bets_changes_and_withdrawals_count_until_the_result_is_there(self, number: int, epoch: int) -> None:
+        play = Play("30/2003")
+        one, other = play.bet("straight:17"), play.bet("straight:17", 50000)
+        play.close(5, 2)
+        early = origin(number, epoch=epoch)
+        play.round.withdraw_bet(play.rules, one, early)
+        play.round.change_bet(play.rules, other, early, stake="1000")
+        late = play.bet("red", by=early)
+        assert play.round.bets[late].late
+        assert (play.round.gone[one].left, play.round.bets[other].stake) == ("withdrawn", 1000)
+        play.outcome("17")
+        help = refused("LGR-0204", play.round, lambda: play.round.withdraw_bet(play.rules, other, early)).help
+        assert help is not None
+        assert "correction" in help
+        again = Round(play.round.id)
+        again.fold(happened(play.round))
+        assert again.bets[other].stake == 1000
+
+    def test_they_do_not_count_over_a_throw(self, number: int, epoch: int) -> None:
+        play = Play("53/2010", unverified=True)
+        bet = play.bet("pass")
+        other = play.bet("dont_pass")
+        play.close(5, 2)
+        play.throw("2-2")
+        early = origin(number, epoch=epoch)
+        assert refused("LGR-0204", play.round, lambda: play.round.withdraw_bet(play.rules, other, early)).help
+        play.reopen(7, 2)
+        assert refused("LGR-0204", play.round, lambda: play.round.withdraw_bet(play.rules, other, early)).help
+        refused("LGR-0211", play.round, lambda: play.bet("pass", by=early))
+        play.round.withdraw_bet(play.rules, other, origin(8, epoch=2))
+        assert bet in play.round.bets
+
+
+@pytest.mark.parametrize("by", [origin(6, epoch=2), origin(None), origin(4, epoch=2, terminal="T-2")])
+def test_nothing_shows_that_it_was_in_time(by: Origin) -> None:
+    play = Play("30/2003")
+    bet = play.bet("red")
+    play.close(5, 2)
+    assert not refused("LGR-0204", play.round, lambda: play.round.withdraw_bet(play.rules, bet, by)).help
+    refused("LGR-0210", play.round, lambda: play.bet("red", by=by))
