@@ -104,7 +104,7 @@ class Desk:
             sitting = self._sit(report, group)
         else:
             self._rest_on_roles(report, group)
-            self._verify_right(report, sitting.round.terms)
+            self._verify_right(report, sitting.round)
             self._verify_number(report, sitting.house.table.id)
         round_ = sitting.round
         begun = about_round(self, round_, sitting.rules, body, _origin(report, sitting.house.property.tolerance), group)
@@ -116,7 +116,7 @@ class Desk:
         round_ = self._memory.round(report.round)
         table = round_.terms.table
         self._rest_on_roles(report, group)
-        self._verify_right(report, round_.terms)
+        self._verify_right(report, round_)
         # Nothing at the table depends on a round that has ended: its version alone decides between two who correct it. What a
         # terminal numbers is the table's all the same.
         alone = round_.status.ended and report.sequence is None and isinstance(report.body, _CORRECTIONS)
@@ -133,12 +133,20 @@ class Desk:
         if rights.takes_role(report):
             group.rest_on(self._houses.premise)
 
-    def _verify_right(self, report: Report, opened: RoundOpened) -> None:
+    def _verify_right(self, report: Report, round_: Round) -> None:
         if report.caller is None:
             return  # it comes from within the program, and was judged there
+        opened, body = round_.terms, report.body
+        proposed = round_.corrections.get(body.correction) if isinstance(body, DeclineCorrection) else None
         house = self._houses.in_force(opened)
         gone = house is not None and not house.has(opened.table)
-        rights.verify_act(report, opened.table, house, self._houses.played_under(opened).property if gone else None)
+        rights.verify_act(
+            report,
+            opened.table,
+            house,
+            self._houses.played_under(opened).property if gone else None,
+            own=proposed is not None and proposed.author == report.caller.person,
+        )
 
     def _take(self, report: Report, table: str, group: Group) -> bool:
         """Makes sure that this process writes the table, and that the report's number is not another's.
