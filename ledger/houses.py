@@ -170,8 +170,8 @@ class Houses:
             )
         return house
 
-    def verify_works(self, table: str, person: str, role: str) -> None:
-        """Raises Refusal LGR-0610 unless the property that has the table knows the person in this role."""
+    def verify_works(self, table: str, person: str, role: str, *, field: str) -> None:
+        """Raises Refusal LGR-0610 unless the property that has the table knows the person in this role; `field` named them."""
         config = self.table(table).property
         roles = next((each.roles for each in config.people if each.id == person), None)
         if roles is None or role not in roles:
@@ -179,7 +179,7 @@ class Houses:
             raise Refusal(
                 "LGR-0610",
                 f"property {config.id} knows {known}",
-                field="data.person",
+                field=field,
                 value=person,
                 help="declare the person with that role in the property's configuration, or correct the reference",
             )

@@ -295,8 +295,9 @@ PAGES: dict[str, str] = {
         "those on the other."
     ),
     "LGR-0610": (
-        "Who signs on to a table is one of the property's people, with the role in which they sign on. People and their roles "
-        "are declared in the property's configuration. Whoever is signed on can always sign off."
+        "Who signs on to a table is one of the property's people, with the role in which they sign on; so is the dealer or the "
+        "supervisor whom an opening names, unless that person is signed on to the table. People and their roles are declared in "
+        "the property's configuration. Whoever is signed on can always sign off."
     ),
     "LGR-0611": (
         "The configuration leaves out a table that has a round open, or takes the last terminal from it: nobody could end the "

@@ -101,9 +101,9 @@ class OpenRound(Said, frozen=True, kw_only=True):
     shift: Ref | None = None
     """The shift, by the house's own name for it."""
     dealer: Ref | None = None
-    """Who deals; without it, who signed on to the table as dealer."""
+    """Who deals, one of the property's dealers; without it, who signed on to the table as dealer."""
     supervisor: Ref | None = None
-    """Who supervises; without it, who signed on to the table as supervisor."""
+    """Who supervises, one of the property's supervisors; without it, who signed on to the table as supervisor."""
 
 
 class PlaceBet(Said, frozen=True, kw_only=True):

@@ -56,7 +56,7 @@ _WRITTEN = (*_TABLE, "LGR-0104", "LGR-0105", "LGR-0260", "LGR-0264", "LGR-0272")
 _AS_IT_WAS = ("LGR-0240", "LGR-0241", "LGR-0242", "LGR-0244", "LGR-0245", "LGR-0408", "LGR-0409")
 
 BY_REPORT: Mapping[type[Data], tuple[str, ...]] = {
-    OpenRound: ("LGR-0201", "LGR-0203", "LGR-0401", *_TABLE, "LGR-0603"),
+    OpenRound: ("LGR-0201", "LGR-0203", "LGR-0401", *_TABLE, "LGR-0603", "LGR-0610"),
     PlaceBet: (_NO_ROUND, "LGR-0210", "LGR-0211", "LGR-0223", "LGR-0265", *_MONEY, *_PLACED),
     WithdrawBet: _OPEN_BET,
     ChangeBet: (*_OPEN_BET, "LGR-0104", "LGR-0222", *_PLACED),

@@ -6,7 +6,7 @@ one round is arranged here: which round a table has open, and the successor that
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -197,7 +197,7 @@ class Desk:
                 help="record that round's outcome first; the next opens when every winner is paid",
             )
         applied = self._houses.applied(house, body.game, report.received_at)
-        at = self._memory.record(body.table).at
+        at = self._staff(body)
         terms = Terms(
             property=house.property.id,
             property_hash=house.property.sha256,
@@ -209,8 +209,8 @@ class Desk:
             applied=applied.note,
             gaming_day=self._days(house.property.id, group).present(house.property.gaming_day(report.received_at)),
             shift=body.shift,
-            dealer=body.dealer or at.get("dealer"),
-            supervisor=body.supervisor or at.get("supervisor"),
+            dealer=at.get("dealer"),
+            supervisor=at.get("supervisor"),
             limits=house.table.limits,
         )
         # Another process may apply a configuration at any time: it counts from the next opening on, so the append asks.
@@ -219,6 +219,18 @@ class Desk:
         self._log_regulation(applied.regulation, group)
         self._begin(round_, group)
         return round_.collect_events()
+
+    def _staff(self, body: OpenRound) -> Mapping[str, str]:
+        """Who works at the table by role: who signed on to it, and in their place whom the opening names.
+
+        Raises Refusal LGR-0610 where it names somebody whom the property does not know in that role, and who has not signed on.
+        """
+        signed_on = self._memory.record(body.table).at
+        named = {role: who for role, who in (("dealer", body.dealer), ("supervisor", body.supervisor)) if who is not None}
+        for role, who in named.items():
+            if signed_on.get(role) != who:
+                self._houses.verify_works(body.table, who, role, field=f"data.{role}")
+        return {**signed_on, **named}
 
     def _log_regulation(self, regulation: Regulation, group: Group) -> None:
         """Puts the regulation's content into the group, ahead of the round that names it, unless the log has it."""
@@ -229,7 +241,7 @@ class Desk:
     def _sign_on(self, report: Report, body: SignOn, origin: Origin, group: Group) -> list[RoundEvent]:
         self._verify_table(report, body.table, group)
         group.rest_on(self._houses.premise)
-        self._houses.verify_works(body.table, body.person, body.role)
+        self._houses.verify_works(body.table, body.person, body.role, field="data.person")
         record = self._memory.record(body.table)
         record.sign_on(body.person, body.role, origin)
         return record.collect_events()
