@@ -62,7 +62,7 @@ def correct() -> None:
         "roundledger correct propose 01939f2a outcome --outcome 7 --reason miskeyed_outcome",
         "roundledger correct propose 01939f2a bet --bet 5d1c… --stake 500.00 --reason miskeyed_stake",
         "roundledger correct propose 01939f2a bet_void --bet 5d1c… --reason dispute_upheld",
-        "roundledger correct propose 01939f2a mispay --bet 5d1c… --amount 50.00 --from-player --reason overpaid",
+        "roundledger correct propose 01939f2a mispay --bet 5d1c… --amount 50.00 --to-player --reason overpaid",
         codes="0 also where it waits for an approval, as it always does; 2 refused, or it could not be done.",
     )
 )
@@ -76,13 +76,20 @@ def correct() -> None:
 @click.option("--player", help="bet: whose it is indeed. ex_gratia: who is paid.")
 @click.option("--spot", help="bet: where it lay indeed. ex_gratia: where the chips lay.")
 @click.option("--stake", help="bet: what was staked indeed. ex_gratia: the chips that lay there. In units, such as 500.00.")
-@click.option("--amount", help="mispay, ex_gratia: how much, in units.")
-@click.option("--to-player", "direction", flag_value="to_player", help="mispay: the player is owed the amount.")
-@click.option("--from-player", "direction", flag_value="from_player", help="mispay: the player owes the amount.")
+@click.option("--amount", help="mispay: how much more or less than was due. ex_gratia: how much is paid. In units.")
+@click.option("--to-player", "direction", flag_value="to_player", help="mispay: the player got so much beside what was due.")
+@click.option(
+    "--from-player", "direction", flag_value="from_player", help="mispay: the player got so much less, or gave it back."
+)
 @person_options
 @output_options
 def propose(round_id: str, kind: str, speaking: Speaking, form: Form, **fields: Any) -> None:
-    """Ask for a correction of a round; nothing moves yet."""
+    """Ask for a correction of a round; nothing moves yet.
+
+    A mispay is booked as it went: the books have what was due, and a mispay what was handed over beside it. A player who was
+    overpaid got the difference (--to-player); if it comes back, that is a second one (--from-player). What was put right at the
+    table before anybody left it is none. Ex gratia, the chips themselves are no part of the amount: the books never took them.
+    """
     from ledger.events import CorrectionProposed
     from ledger.money import parse_plain
     from ledger.reports import type_of

@@ -284,9 +284,10 @@ class ProposeCorrection(Said, frozen=True, kw_only=True):
     stake: Amount | None = None
     """What was bet indeed."""
     amount: Amount | None = None
-    """What moves between the house and the player."""
+    """What went between the house and the player: of a mispay, beside what was due."""
     direction: Literal["to_player", "from_player"] | None = None
-    """Which way `amount` moves."""
+    """Of a mispay, which way it went. `to_player`: more was paid than was due, or too little is made good. `from_player`: less
+    was paid than was due, or too much came back."""
 
 
 class ApproveCorrection(Said, frozen=True, kw_only=True):

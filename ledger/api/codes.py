@@ -72,10 +72,10 @@ BY_REPORT: Mapping[type[Data], tuple[str, ...]] = {
     HoldRound: (_NO_ROUND, "LGR-0212"),
     ReleaseRound: (_NO_ROUND, "LGR-0224", "LGR-0225", "LGR-0226"),
     ProposeCorrection: (
-        *(_NO_ROUND, "LGR-0104", "LGR-0212", "LGR-0224", "LGR-0246", "LGR-0247", "LGR-0251", "LGR-0406"),
+        *(_NO_ROUND, "LGR-0104", "LGR-0212", "LGR-0224", "LGR-0246", "LGR-0247", "LGR-0251", "LGR-0252", "LGR-0406"),
         *(*_AS_IT_WAS, *_SPOT),
     ),
-    ApproveCorrection: (_NO_ROUND, "LGR-0243", "LGR-0248", "LGR-0249", "LGR-0250", "LGR-0251", *_AS_IT_WAS),
+    ApproveCorrection: (_NO_ROUND, "LGR-0243", "LGR-0248", "LGR-0249", "LGR-0250", "LGR-0251", "LGR-0252", *_AS_IT_WAS),
     DeclineCorrection: (_NO_ROUND, "LGR-0243", "LGR-0248"),
     SignOn: (*_TABLE, "LGR-0222", "LGR-0610"),
     SignOff: (*_TABLE, "LGR-0227"),
