@@ -287,6 +287,40 @@ def test_when_an_event_occurred_is_shown_where_it_came_late(dsn: str) -> None:
     assert not re.search(r"\.\d+Z", shown)
 
 
+def test_an_explanation_says_when_each_event_happened_and_when_it_came_where_that_differs(dsn: str) -> None:
+    table = Terminal()
+    rounds = house(dsn)
+    events = table.whole_round([("red", "5000")], "17")
+    accepted(rounds.post([msgspec.structs.replace(each, occurred_at=each.received_at - timedelta(hours=3)) for each in events]))
+    rounds.close()
+    shown = roundledger("explain", str(table.round), LEDGER_DSN=dsn).stdout
+    at, came = (f"{events[0].received_at - late:%Y-%m-%dT%H}" for late in (timedelta(hours=3), timedelta(0)))
+    told = [line for line in shown.splitlines() if "position " in line and ".v1, " in line]
+    assert told
+    assert all(re.search(rf", {at}:\S+Z, received {came}:\S+Z$", line) for line in told), told
+    [document] = printed("explain", str(table.round), LEDGER_DSN=dsn)
+    assert {each["occurred_at"][:13] for each in document["events"]} == {at}
+    assert {each["received_at"][:13] for each in document["events"]} == {came}
+
+
+def test_a_stake_that_came_late_is_marked_and_its_round_is_said_to_wait(dsn: str) -> None:
+    rounds = house(dsn)
+    table, other = Terminal(), Terminal()
+    accepted(rounds.post([table.report(table.open().body, sequence=1), table.report(table.close().body, sequence=3)]))
+    accepted(rounds.post([table.outcome("17"), table.bet("red", "5000", sequence=2)]))
+    accepted(rounds.post(other.whole_round(BETS, "17")))
+    rounds.close()
+    shown = roundledger("rounds", "show", str(table.round), LEDGER_DSN=dsn).stdout
+    assert re.search(r"^bet .*\blate\b", shown, re.MULTILINE)
+    assert re.search(r"\bred\b.* late\b", shown) or re.search(r"late: late", shown)
+    assert "late" not in roundledger("rounds", "show", str(other.round), LEDGER_DSN=dsn).stdout
+    listed = roundledger("rounds", "list", LEDGER_DSN=dsn)
+    assert "in escrow" in listed.stdout
+    said = " ".join((listed.stdout + listed.stderr).split())
+    assert f"corrections of kind late_bet settle them: {table.round}" in said
+    assert [each["round"] for each in printed("rounds", "list", "--waiting", LEDGER_DSN=dsn)["rounds"]] == [str(table.round)]
+
+
 def test_rounds_of_two_currencies_are_one_list_in_one_order(dsn: str) -> None:
     rounds = house(dsn)
     for table in (Terminal("R01"), Terminal("R02", currency="HKD"), Terminal("R01")):
