@@ -54,6 +54,8 @@ def correct() -> None:
 
     One proposes a correction, another approves it, and with the last approval needed it is made. Nothing is edited: the
     round keeps both stories, and only differences move. Who you are says your token, in LEDGER_TOKEN or a file.
+
+    The beginning of an id is enough, but a service (--url) knows rounds by their whole id.
     """
 
 
@@ -112,14 +114,14 @@ def propose(round_id: str, kind: str, speaking: Speaking, form: Form, **fields: 
 
 @correct.command(
     epilog=examples(
-        "roundledger correct show 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11",
-        "roundledger correct show 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11 --json | jq .players",
+        "roundledger correct show 01939f2a 0f8e2a41      the beginning of an id is enough",
+        "roundledger correct show 01939f2a 0f8e2a41 --json | jq .players",
     )
 )
 @click.argument("round_id", metavar="ROUND")
-@click.argument("correction", type=click.UUID)
+@click.argument("correction")
 @output_options
-def show(round_id: str, correction: UUID, form: Form) -> None:
+def show(round_id: str, correction: str, form: Form) -> None:
     """Show what a correction that waits would change.
 
     Which bets, from what to what; what each player gets more or less; who asked for it, when and why; whether the stake is beyond
@@ -128,18 +130,20 @@ def show(round_id: str, correction: UUID, form: Form) -> None:
     from contextlib import closing
 
     from cli.correction import preview
-    from cli.ids import find_round
+    from cli.ids import among, find_round, whole
     from ledger.application import Rounds
 
     with database() as dsn, reading(dsn) as conn, closing(Rounds(dsn)) as rounds:
-        report = preview(rounds, find_round(conn, round_id), correction)
+        round_ = find_round(conn, round_id)
+        found = whole(correction) or among(correction, "correction", rounds.round(round_).corrections)
+        report = preview(rounds, round_, found)
     emit(report, form)
 
 
 @correct.command(
     epilog=examples(
-        "roundledger correct approve 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11",
-        "roundledger correct approve 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11 --yes --json",
+        "roundledger correct approve 01939f2a 0f8e2a41",
+        "roundledger correct approve 01939f2a 0f8e2a41 --yes --json",
     )
 )
 @click.argument("round_id", metavar="ROUND")
@@ -181,7 +185,7 @@ def _see(speaker: Speaker, round_: UUID, correction: UUID, form: Form, *, asked:
     click.confirm("Approve it?", abort=True, err=True)
 
 
-@correct.command(epilog=examples("roundledger correct decline 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11 --note 'not so'"))
+@correct.command(epilog=examples("roundledger correct decline 01939f2a 0f8e2a41 --note 'not so'"))
 @click.argument("round_id", metavar="ROUND")
 @click.argument("correction")
 @click.option("--note", help="Why, in words; no person's name.")

@@ -145,7 +145,13 @@ class _OverHttp:
         try:
             return UUID(text)
         except ValueError:
-            raise Refusal("LGR-0701", "the service knows rounds by their whole id", field="id", value=text) from None
+            raise Refusal(
+                "LGR-0701",
+                "the service knows rounds by their whole id",
+                field="id",
+                value=text,
+                help="beside the database `roundledger rounds list --json` shows whole ids",
+            ) from None
 
     def ids(self, round_: UUID, what: Part) -> list[UUID]:
         return [UUID(each[what]) for each in self._asked("GET", f"/v1/rounds/{round_}")[f"{what}s"]]

@@ -133,6 +133,24 @@ def test_whoever_approves_is_shown_what_changes(dsn: str, settled: tuple[Termina
     assert not any("limits" in note for note in [*shown["notes"], *outcome["notes"]])
 
 
+def test_the_beginning_of_each_id_is_enough_beside_the_database(
+    dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str]
+) -> None:
+    table, bet = settled
+    round_ = str(table.round)[:13]
+    author, approver = as_(AUTHOR, tokens), as_(APPROVER, tokens)
+    wish = ("correct", "propose", round_, "bet_void", "--bet", bet[:8], "--reason", "dispute_upheld")
+    for decision in (("decline",), ("approve", "--yes")):
+        correction = str(printed(*wish, **author, LEDGER_DSN=dsn)["correction"])[:8]
+        shown = printed("correct", "show", round_, correction, LEDGER_DSN=dsn)
+        assert shown["round"] == str(table.round)
+        printed("correct", decision[0], round_, correction, *decision[1:], **approver, LEDGER_DSN=dsn)
+    none = roundledger("correct", "show", round_, "0123456789", code=2, LEDGER_DSN=dsn)
+    assert "error[LGR-0701]: no correction has an id that begins so" in none.stderr
+    listed = printed("correct", "list", "--round", round_, "--all", LEDGER_DSN=dsn)["corrections"]
+    assert sorted(each["status"] for each in listed) == ["approved", "declined"]
+
+
 def test_a_stake_beyond_the_tables_limits_is_said(dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str]) -> None:
     table, bet = settled
     correction = proposed(dsn, tokens, table, "bet", "--bet", bet, "--stake", "900000.00")
