@@ -52,8 +52,9 @@ CORRECTIONS = (
 def correct() -> None:
     """Put right what was recorded wrongly; it takes two persons.
 
-    One proposes a correction, another approves it, and with the last approval needed it is made. Nothing is edited: the
-    round keeps both stories, and only differences move. Who you are says your token, in LEDGER_TOKEN or a file.
+    One proposes a correction, another approves it, and with the last approval needed it is made; ex gratia two others approve,
+    so that it takes three. Nothing is edited: the round keeps both stories, and only differences move. Who you are says your
+    token, in LEDGER_TOKEN or a file.
 
     The beginning of an id is enough, but a service (--url) knows rounds by their whole id.
     """
@@ -109,7 +110,8 @@ def propose(round_id: str, kind: str, speaking: Speaking, form: Form, **fields: 
         positions = speaker.say(type_of(CorrectionProposed), round_, data, correction)
     if not emit_record({"correction": str(correction), "round": str(round_), "positions": positions}, form):
         say(f"proposed: {correction}")
-        say(f"another person approves it: roundledger correct approve {round_} {correction}")
+        who = "two other persons approve it" if kind == "ex_gratia" else "another person approves it"
+        say(f"{who}: roundledger correct approve {round_} {correction}")
 
 
 @correct.command(
@@ -174,15 +176,14 @@ def approve(round_id: str, correction: str, yes: bool, speaking: Speaking, form:
 
 def _see(speaker: Speaker, round_: UUID, correction: UUID, form: Form, *, asked: bool) -> None:
     """Shows people what would change, and goes on where they say yes. Raises click.UsageError where nobody can say it."""
-    report = speaker.preview(round_, correction) if form == "table" else None
-    if report is not None:
-        emit(report, form)
-    if not asked:
-        return
-    if report is None or not sys.stdin.isatty():
+    report = speaker.preview(round_, correction) if form == "table" and (not asked or sys.stdin.isatty()) else None
+    if asked and report is None:
         look = f"look with `roundledger correct show {round_} {correction}`, then say --yes"
         raise click.UsageError(f"nobody can be shown here what it changes, and asked: {look}", click.get_current_context())
-    click.confirm("Approve it?", abort=True, err=True)
+    if report is not None:
+        emit(report, form)
+    if asked:
+        click.confirm("Approve it?", abort=True, err=True)
 
 
 @correct.command(epilog=examples("roundledger correct decline 01939f2a 0f8e2a41 --note 'not so'"))

@@ -96,10 +96,7 @@ class Houses:
             held = self._properties.get(config.id)
             if held is not None and held.sha256 == config.sha256:
                 return False
-            for table in config.tables:
-                other = self._houses.get(table.id)
-                if other is not None and other.property.id != config.id:
-                    raise Refusal("LGR-0604", f"property {other.property.id} has a table of this id", value=table.id)
+            self._verify_tables(config)
             body = _document("property", config.id, config.sha256, config.content)
             stored = self._events.mapper.to_stored_event(RoundEvent(_PROPERTIES, self._version + 1, body))
             given_up = [] if held is None else _given_up(held, config)
@@ -112,6 +109,22 @@ class Houses:
             self.read()
             return True
         raise Refusal("LGR-0503", "others keep changing the configuration", help="try again")
+
+    def verify_apply(self, config: Property) -> None:
+        """Raises what `apply` would raise, as things are now."""
+        property_.verify(config)
+        self.read()
+        self._verify_tables(config)
+        held = self._properties.get(config.id)
+        occupied = {} if held is None else self._recorder.open_rounds(_given_up(held, config))
+        if occupied:
+            raise _in_play({table: occupied[table] for table in sorted(occupied)})
+
+    def _verify_tables(self, config: Property) -> None:
+        for table in config.tables:
+            other = self._houses.get(table.id)
+            if other is not None and other.property.id != config.id:
+                raise Refusal("LGR-0604", f"property {other.property.id} has a table of this id", value=table.id)
 
     def configured(self, house: str) -> Property:
         """The property with this id. Raises Refusal LGR-0612 where none is configured."""

@@ -71,8 +71,8 @@ class Correcting(Guards):
             raise _not_this_person("this person has approved it already, and it takes two", person)
         number = len(found.approved_by) + 1
         made = effects(Case(self, regulation, Asked.of(found.proposed), correction, origin))
-        if self.basis_of(found.proposed) != found.basis:
-            raise self._overtaken(found.proposed)
+        if (overtaken := self.overtaken(correction)) is not None:
+            raise overtaken
         approved = CorrectionApproved(**_flagged(origin, made)._asdict(), correction=correction, approval=number)
         return [approved, *made] if number == found.proposed.approvals else [approved]
 
@@ -85,8 +85,15 @@ class Correcting(Guards):
         for event in self.verify_approval(regulation, correction, origin):
             self._happen(event)
 
-    def _overtaken(self, proposed: CorrectionProposed) -> Refusal:
-        """Whoever proposed it saw other figures, and so does whoever approves it who was shown the proposal."""
+    def overtaken(self, correction: UUID) -> Refusal | None:
+        """Why nobody can approve a correction that waits, where what it was proposed on has changed; else None.
+
+        Whoever proposed it saw other figures, and so does whoever approves it who was shown the proposal.
+        """
+        found = self._waiting(correction)
+        proposed = found.proposed
+        if self.basis_of(proposed) == found.basis:
+            return None
         now = "bets of the round were decided or corrected since"
         if proposed.bet is not None:
             bet = self.verify_known_bet(proposed.bet)

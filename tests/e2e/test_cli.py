@@ -22,7 +22,7 @@ from psycopg import sql
 from cli.report import LEGEND
 from ledger.events import PayoutMade
 from ledger.money import format_plain
-from ledger.property import Table
+from ledger.property import Table, to_toml
 from ledger.store import log
 from tests.e2e.process import ROOT, environment, printed, roundledger, to_nobody
 from tests.support import DEMO, Terminal, accepted, house
@@ -319,6 +319,20 @@ def test_a_stake_that_came_late_is_marked_and_its_round_is_said_to_wait(dsn: str
     said = " ".join((listed.stdout + listed.stderr).split())
     assert f"corrections of kind late_bet settle them: {table.round}" in said
     assert [each["round"] for each in printed("rounds", "list", "--waiting", LEDGER_DSN=dsn)["rounds"]] == [str(table.round)]
+
+
+def test_a_dry_run_shows_a_change_and_refuses_what_could_not_be_applied(dsn: str, tmp_path: Path) -> None:
+    table = Terminal()
+    rounds = house(dsn)
+    accepted(rounds.post([table.open()]))
+    rounds.close()
+    file = tmp_path / "house.toml"
+    without = msgspec.structs.replace(DEMO, tables=tuple(each for each in DEMO.tables if each.id != "R01"))
+    file.write_text(to_toml(without), "utf-8")
+    tried = roundledger("property", "apply", str(file), "--dry-run", code=2, LEDGER_DSN=dsn)
+    assert "what would change" in tried.stdout
+    assert f"error[LGR-0611]: table R01 has round {table.round} open" in tried.stderr
+    assert "error[LGR-0611]" in roundledger("property", "apply", str(file), code=2, LEDGER_DSN=dsn).stderr
 
 
 def test_rounds_of_two_currencies_are_one_list_in_one_order(dsn: str) -> None:

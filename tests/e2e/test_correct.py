@@ -151,6 +151,29 @@ def test_the_beginning_of_each_id_is_enough_beside_the_database(
     assert sorted(each["status"] for each in listed) == ["approved", "declined"]
 
 
+def test_what_another_correction_has_overtaken_is_shown_as_such(
+    dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str]
+) -> None:
+    table, bet = settled
+    earlier, later = (proposed(dsn, tokens, table, "bet", "--bet", bet, "--stake", stake) for stake in ("50.00", "20.00"))
+    assert printed("correct", "show", str(table.round), later, LEDGER_DSN=dsn)["overtaken"] is None
+    printed("correct", "approve", str(table.round), earlier, "--yes", **as_(APPROVER, tokens), LEDGER_DSN=dsn)
+    shown = printed("correct", "show", str(table.round), later, LEDGER_DSN=dsn)
+    assert shown["overtaken"] == "LGR-0250"
+    assert any("nobody can approve it any more (LGR-0250)" in note for note in shown["notes"])
+    refused = roundledger(
+        *("correct", "approve", str(table.round), later, "--yes"), code=2, **as_(APPROVER, tokens), LEDGER_DSN=dsn
+    )
+    assert "error[LGR-0250]" in refused.stderr
+
+
+def test_ex_gratia_says_that_it_takes_two_others(dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str]) -> None:
+    table, _ = settled
+    wish = ("correct", "propose", str(table.round), "ex_gratia", "--player", "P-5", "--spot", "red", "--stake", "50.00")
+    said = roundledger(*wish, "--amount", "50.00", "--reason", "goodwill", **as_(AUTHOR, tokens), LEDGER_DSN=dsn)
+    assert "two other persons approve it" in said.stderr + said.stdout
+
+
 def test_a_stake_beyond_the_tables_limits_is_said(dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str]) -> None:
     table, bet = settled
     correction = proposed(dsn, tokens, table, "bet", "--bet", bet, "--stake", "900000.00")
@@ -168,6 +191,7 @@ def test_nobody_approves_what_they_were_not_shown(
         blind = roundledger(*approve, *form, code=2, **as_(APPROVER, tokens), **way)
         assert f"roundledger correct show {table.round} {correction}" in blind.stderr
         assert "--yes" in blind.stderr
+        assert not blind.stdout, "nothing is shown that nobody can be asked about"
     assert len(printed("correct", "list", LEDGER_DSN=dsn)["corrections"]) == 1
     done = roundledger(*approve, "--yes", **as_(APPROVER, tokens), **way)
     assert "approved and made" in done.stderr
