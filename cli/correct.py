@@ -72,7 +72,7 @@ def correct() -> None:
 @click.argument("round_id", metavar="ROUND")
 @click.argument("kind", type=click.Choice(KINDS))
 @click.option("--reason", required=True, help="The reason's code, for example miskeyed_outcome or dispute_upheld.")
-@click.option("--note", help="The reason in words; no person's name.")
+@click.option("--note", help="The reason in words; no person's name, address or number of a document.")
 @click.option("--hold", help="The hold whose review led to it.")
 @click.option("--outcome", help="outcome: what the table showed indeed; of craps all throws, with commas between.")
 @click.option("--bet", help="bet, bet_void, late_bet, mispay: the bet's id, or its beginning.")
@@ -97,6 +97,8 @@ def propose(round_id: str, kind: str, speaking: Speaking, form: Form, **fields: 
     from ledger.money import parse_plain
     from ledger.reports import type_of
 
+    if kind == "mispay" and fields["direction"] is None:
+        raise click.UsageError("a mispay needs --to-player or --from-player", click.get_current_context())
     correction = uuid4()
     with speaking() as speaker:
         round_ = speaker.round_of(round_id)
@@ -189,7 +191,7 @@ def _see(speaker: Speaker, round_: UUID, correction: UUID, form: Form, *, asked:
 @correct.command(epilog=examples("roundledger correct decline 01939f2a 0f8e2a41 --note 'not so'"))
 @click.argument("round_id", metavar="ROUND")
 @click.argument("correction")
-@click.option("--note", help="Why, in words; no person's name.")
+@click.option("--note", help="Why, in words; no person's name, address or number of a document.")
 @person_options
 @output_options
 def decline(round_id: str, correction: str, note: str | None, speaking: Speaking, form: Form) -> None:

@@ -217,7 +217,8 @@ def bet_followed(dsn: str, round_id: UUID, bet: UUID) -> list[Explained]:
 def round_explained(dsn: str, round_id: UUID, only: UUID | None = None, *, decided: bool = True) -> list[Explained]:
     """The bets of a round, or `only` one of them, in the order in which they were decided.
 
-    Refuses (LGR-0709) a round that has neither an outcome nor ended without one, unless `decided` is False.
+    Refuses (LGR-0709) a round that has neither an outcome nor ended without one, unless `decided` is False or the bet itself is
+    decided.
     """
     from ledger.application import Rounds
     from ledger.errors import Refusal
@@ -230,7 +231,10 @@ def round_explained(dsn: str, round_id: UUID, only: UUID | None = None, *, decid
     found, opened = view(events), events[0].body
     assert found is not None
     assert isinstance(opened, RoundOpened)
-    if decided and found.outcome is None and found.disposition is None:
+    done = any(
+        bet.bet == only and bet.result is not None for bet in found.bets
+    )  # a void one, or of craps one that a throw decided
+    if decided and not done and found.outcome is None and found.disposition is None:
         raise Refusal(
             "LGR-0709",
             f"the round is not settled yet: betting is {found.status}",

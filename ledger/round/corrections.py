@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from ledger import money
 from ledger.errors import Refusal
 from ledger.events import Body, CorrectionApproved, CorrectionDeclined, CorrectionProposed, Event
 from ledger.round.bets import Correction
@@ -97,7 +98,8 @@ class Correcting(Guards):
         now = "bets of the round were decided or corrected since"
         if proposed.bet is not None:
             bet = self.verify_known_bet(proposed.bet)
-            now = f"the bet on {bet.spot} is {bet.player}'s by now, {bet.left or bet.result}, with a stake of {bet.last_stake}"
+            stake = f"{self.terms.currency} {money.format_plain(bet.last_stake, self.terms.currency)}"
+            now = f"the bet on {bet.spot} is {bet.player}'s by now, {bet.left or bet.result}, with a stake of {stake}"
             mispaid = [each for each in self.adjustments if each.bet == bet.id]
             now += f" and {len(mispaid)} mispays put right" if mispaid else ""
         return Refusal(

@@ -23,6 +23,7 @@ from cli.report import LEGEND
 from ledger.events import PayoutMade
 from ledger.money import format_plain
 from ledger.property import Table, to_toml
+from ledger.reports import WithdrawBet
 from ledger.store import log
 from tests.e2e.process import ROOT, environment, printed, roundledger, to_nobody
 from tests.support import DEMO, Terminal, accepted, house
@@ -319,6 +320,18 @@ def test_a_stake_that_came_late_is_marked_and_its_round_is_said_to_wait(dsn: str
     said = " ".join((listed.stdout + listed.stderr).split())
     assert f"corrections of kind late_bet settle them: {table.round}" in said
     assert [each["round"] for each in printed("rounds", "list", "--waiting", LEDGER_DSN=dsn)["rounds"]] == [str(table.round)]
+
+
+def test_a_bet_that_is_decided_is_explained_while_its_round_goes_on(dsn: str) -> None:
+    table = Terminal()
+    rounds = house(dsn)
+    opening, void, open_ = table.open(), table.bet("red"), table.bet("black")
+    accepted(rounds.post([opening, void, open_]))
+    accepted(rounds.post([table.report(WithdrawBet(bet=void.event_id))]))
+    rounds.close()
+    [explained] = printed("explain", str(void.event_id), LEDGER_DSN=dsn)
+    assert explained["result"] == "withdrawn"
+    assert "error[LGR-0709]" in roundledger("explain", str(open_.event_id), code=2, LEDGER_DSN=dsn).stderr
 
 
 def test_a_dry_run_shows_a_change_and_refuses_what_could_not_be_applied(dsn: str, tmp_path: Path) -> None:

@@ -167,6 +167,22 @@ def test_what_another_correction_has_overtaken_is_shown_as_such(
     assert "error[LGR-0250]" in refused.stderr
 
 
+def test_what_is_asked_for_is_named_as_it_is_typed(
+    dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str], way: dict[str, Any]
+) -> None:
+    table, bet = settled
+    wish = ("correct", "propose", str(table.round), "mispay", "--bet", bet, "--amount", "1.00", "--reason", "overpaid")
+    refused = roundledger(*wish, code=2, **as_(AUTHOR, tokens), **way).stderr
+    assert "--to-player or --from-player" in refused
+    if "LEDGER_URL" in way:
+        nobody = roundledger(*wish, "--to-player", code=2, LEDGER_TOKEN=tokens[AUTHOR], **way).stderr
+        assert "LEDGER_URL" in nobody
+        assert "LEDGER_PERSON" in nobody
+        other = roundledger(*wish, "--to-player", code=2, LEDGER_TOKEN=tokens[AUTHOR], LEDGER_PERSON=APPROVER, **way).stderr
+        assert f"say --person {AUTHOR}" in other
+        assert "write the source" not in other
+
+
 def test_ex_gratia_says_that_it_takes_two_others(dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str]) -> None:
     table, _ = settled
     wish = ("correct", "propose", str(table.round), "ex_gratia", "--player", "P-5", "--spot", "red", "--stake", "50.00")

@@ -683,7 +683,7 @@ def test_a_mispay_goes_to_the_player_whom_both_persons_have_seen() -> None:
     table.correct("bet", bet=bet, player="P-9")
     with refused("LGR-0250") as caught:
         table.approve(waiting)
-    assert "is P-9's by now" in caught.value.detail
+    assert "is P-9's by now, won, with a stake of MOP 100.00" in caught.value.detail
     _, adjusted = table.correct("mispay", **mispay)
     assert isinstance(adjusted, PlayerAdjusted)
     assert adjusted.player == "P-9"
