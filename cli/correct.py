@@ -133,11 +133,14 @@ def show(round_id: str, correction: str, form: Form) -> None:
     """
     from contextlib import closing
 
+    import psycopg
+
     from cli.correction import preview
     from cli.ids import among, find_round, whole
     from ledger.application import Rounds
 
-    with database() as dsn, reading(dsn) as conn, closing(Rounds(dsn)) as rounds:
+    # Only the log is read, so that a role that may write nothing sees it.
+    with database() as dsn, psycopg.connect(dsn, autocommit=True) as conn, closing(Rounds(dsn)) as rounds:
         round_ = find_round(conn, round_id)
         found = whole(correction) or among(correction, "correction", rounds.round(round_).corrections)
         report = preview(rounds, round_, found)

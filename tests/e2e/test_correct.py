@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
+from uuid import uuid4
 
+import psycopg
 import pytest
 
 from cli.demo_service import service
-from tests.e2e.process import environment, printed, roundledger
+from tests.e2e.process import ROOT, environment, printed, roundledger
 from tests.support import Terminal, accepted, house
 
 AUTHOR, APPROVER, AUDITOR = "S-7", "S-8", "A-1"
@@ -165,6 +168,29 @@ def test_what_another_correction_has_overtaken_is_shown_as_such(
         *("correct", "approve", str(table.round), later, "--yes"), code=2, **as_(APPROVER, tokens), LEDGER_DSN=dsn
     )
     assert "error[LGR-0250]" in refused.stderr
+
+
+def test_a_role_that_only_reads_the_log_sees_what_a_correction_would_change(
+    dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str]
+) -> None:
+    """As docs/how-to/correct-a-round.md makes it."""
+    table, bet = settled
+    correction = proposed(dsn, tokens, table, "bet_void", "--bet", bet)
+    page = (ROOT / "docs" / "how-to" / "correct-a-round.md").read_text("utf-8")
+    [said] = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    role = f"reader_{uuid4().hex[:12]}"
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute(said.replace("ledger_reader", role).encode())
+        try:
+            shown = printed("correct", "show", str(table.round), correction, LEDGER_DSN=f"{dsn} options='-c role={role}'")
+            with (
+                psycopg.connect(f"{dsn} options='-c role={role}'") as reader,
+                pytest.raises(psycopg.errors.InsufficientPrivilege),
+            ):
+                reader.execute("SELECT hash FROM ledger.tokens")
+        finally:
+            conn.execute(f"DROP OWNED BY {role}; DROP ROLE {role}".encode())
+    assert [row["player"] for row in shown["players"]] == ["P-1"]
 
 
 def test_what_is_asked_for_is_named_as_it_is_typed(
