@@ -52,8 +52,11 @@ CORRECTIONS = (
 def correct() -> None:
     """Put right what was recorded wrongly; it takes two persons.
 
-    One proposes a correction, another approves it, and with the last approval needed it is made. Nothing is edited: the
-    round keeps both stories, and only differences move. Who you are says your token, in LEDGER_TOKEN or a file.
+    One proposes a correction, another approves it, and with the last approval needed it is made; ex gratia two others approve,
+    so that it takes three. Nothing is edited: the round keeps both stories, and only differences move. Who you are says your
+    token, in LEDGER_TOKEN or a file.
+
+    The beginning of an id is enough, but a service (--url) knows rounds by their whole id.
     """
 
 
@@ -62,31 +65,40 @@ def correct() -> None:
         "roundledger correct propose 01939f2a outcome --outcome 7 --reason miskeyed_outcome",
         "roundledger correct propose 01939f2a bet --bet 5d1c… --stake 500.00 --reason miskeyed_stake",
         "roundledger correct propose 01939f2a bet_void --bet 5d1c… --reason dispute_upheld",
-        "roundledger correct propose 01939f2a mispay --bet 5d1c… --amount 50.00 --from-player --reason overpaid",
+        "roundledger correct propose 01939f2a mispay --bet 5d1c… --amount 50.00 --to-player --reason overpaid",
         codes="0 also where it waits for an approval, as it always does; 2 refused, or it could not be done.",
     )
 )
 @click.argument("round_id", metavar="ROUND")
 @click.argument("kind", type=click.Choice(KINDS))
 @click.option("--reason", required=True, help="The reason's code, for example miskeyed_outcome or dispute_upheld.")
-@click.option("--note", help="The reason in words; no person's name.")
+@click.option("--note", help="The reason in words; no person's name, address or number of a document.")
 @click.option("--hold", help="The hold whose review led to it.")
 @click.option("--outcome", help="outcome: what the table showed indeed; of craps all throws, with commas between.")
 @click.option("--bet", help="bet, bet_void, late_bet, mispay: the bet's id, or its beginning.")
 @click.option("--player", help="bet: whose it is indeed. ex_gratia: who is paid.")
 @click.option("--spot", help="bet: where it lay indeed. ex_gratia: where the chips lay.")
 @click.option("--stake", help="bet: what was staked indeed. ex_gratia: the chips that lay there. In units, such as 500.00.")
-@click.option("--amount", help="mispay, ex_gratia: how much, in units.")
-@click.option("--to-player", "direction", flag_value="to_player", help="mispay: the player is owed the amount.")
-@click.option("--from-player", "direction", flag_value="from_player", help="mispay: the player owes the amount.")
+@click.option("--amount", help="mispay: how much more or less than was due. ex_gratia: how much is paid. In units.")
+@click.option("--to-player", "direction", flag_value="to_player", help="mispay: the player got so much beside what was due.")
+@click.option(
+    "--from-player", "direction", flag_value="from_player", help="mispay: the player got so much less, or gave it back."
+)
 @person_options
 @output_options
 def propose(round_id: str, kind: str, speaking: Speaking, form: Form, **fields: Any) -> None:
-    """Ask for a correction of a round; nothing moves yet."""
+    """Ask for a correction of a round; nothing moves yet.
+
+    A mispay is booked as it went: the books have what was due, and a mispay what was handed over beside it. A player who was
+    overpaid got the difference (--to-player); if it comes back, that is a second one (--from-player). What was put right at the
+    table before anybody left it is none. Ex gratia, the chips themselves are no part of the amount: the books never took them.
+    """
     from ledger.events import CorrectionProposed
     from ledger.money import parse_plain
     from ledger.reports import type_of
 
+    if kind == "mispay" and fields["direction"] is None:
+        raise click.UsageError("a mispay needs --to-player or --from-player", click.get_current_context())
     correction = uuid4()
     with speaking() as speaker:
         round_ = speaker.round_of(round_id)
@@ -100,19 +112,20 @@ def propose(round_id: str, kind: str, speaking: Speaking, form: Form, **fields: 
         positions = speaker.say(type_of(CorrectionProposed), round_, data, correction)
     if not emit_record({"correction": str(correction), "round": str(round_), "positions": positions}, form):
         say(f"proposed: {correction}")
-        say(f"another person approves it: roundledger correct approve {round_} {correction}")
+        who = "two other persons approve it" if kind == "ex_gratia" else "another person approves it"
+        say(f"{who}: roundledger correct approve {round_} {correction}")
 
 
 @correct.command(
     epilog=examples(
-        "roundledger correct show 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11",
-        "roundledger correct show 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11 --json | jq .players",
+        "roundledger correct show 01939f2a 0f8e2a41      the beginning of an id is enough",
+        "roundledger correct show 01939f2a 0f8e2a41 --json | jq .players",
     )
 )
 @click.argument("round_id", metavar="ROUND")
-@click.argument("correction", type=click.UUID)
+@click.argument("correction")
 @output_options
-def show(round_id: str, correction: UUID, form: Form) -> None:
+def show(round_id: str, correction: str, form: Form) -> None:
     """Show what a correction that waits would change.
 
     Which bets, from what to what; what each player gets more or less; who asked for it, when and why; whether the stake is beyond
@@ -120,19 +133,24 @@ def show(round_id: str, correction: UUID, form: Form) -> None:
     """
     from contextlib import closing
 
+    import psycopg
+
     from cli.correction import preview
-    from cli.ids import find_round
+    from cli.ids import among, find_round, whole
     from ledger.application import Rounds
 
-    with database() as dsn, reading(dsn) as conn, closing(Rounds(dsn)) as rounds:
-        report = preview(rounds, find_round(conn, round_id), correction)
+    # Only the log is read, so that a role that may write nothing sees it.
+    with database() as dsn, psycopg.connect(dsn, autocommit=True) as conn, closing(Rounds(dsn)) as rounds:
+        round_ = find_round(conn, round_id)
+        found = whole(correction) or among(correction, "correction", rounds.round(round_).corrections)
+        report = preview(rounds, round_, found)
     emit(report, form)
 
 
 @correct.command(
     epilog=examples(
-        "roundledger correct approve 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11",
-        "roundledger correct approve 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11 --yes --json",
+        "roundledger correct approve 01939f2a 0f8e2a41",
+        "roundledger correct approve 01939f2a 0f8e2a41 --yes --json",
     )
 )
 @click.argument("round_id", metavar="ROUND")
@@ -163,21 +181,20 @@ def approve(round_id: str, correction: str, yes: bool, speaking: Speaking, form:
 
 def _see(speaker: Speaker, round_: UUID, correction: UUID, form: Form, *, asked: bool) -> None:
     """Shows people what would change, and goes on where they say yes. Raises click.UsageError where nobody can say it."""
-    report = speaker.preview(round_, correction) if form == "table" else None
-    if report is not None:
-        emit(report, form)
-    if not asked:
-        return
-    if report is None or not sys.stdin.isatty():
+    report = speaker.preview(round_, correction) if form == "table" and (not asked or sys.stdin.isatty()) else None
+    if asked and report is None:
         look = f"look with `roundledger correct show {round_} {correction}`, then say --yes"
         raise click.UsageError(f"nobody can be shown here what it changes, and asked: {look}", click.get_current_context())
-    click.confirm("Approve it?", abort=True, err=True)
+    if report is not None:
+        emit(report, form)
+    if asked:
+        click.confirm("Approve it?", abort=True, err=True)
 
 
-@correct.command(epilog=examples("roundledger correct decline 01939f2a 0f8e2a41-6a0e-4d2b-9d55-0c6f2f0d5a11 --note 'not so'"))
+@correct.command(epilog=examples("roundledger correct decline 01939f2a 0f8e2a41 --note 'not so'"))
 @click.argument("round_id", metavar="ROUND")
 @click.argument("correction")
-@click.option("--note", help="Why, in words; no person's name.")
+@click.option("--note", help="Why, in words; no person's name, address or number of a document.")
 @person_options
 @output_options
 def decline(round_id: str, correction: str, note: str | None, speaking: Speaking, form: Form) -> None:

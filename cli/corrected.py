@@ -83,7 +83,12 @@ def throws(found: RoundView, events: Sequence[Recorded], regulation: Regulation 
         for row in stories[-1]:
             row["struck_by"] = body.correction
         by = {"position": position, **_by(found, body.correction)}
-        stories.append([row | by for row in _thrown(body.outcome.split(","), regulation)])
+        before = stories[-1]
+        after = [row | by for row in _thrown(body.outcome.split(","), regulation)]
+        for was, now in zip(before, after, strict=False):  # a throw that stays void is so by the same clause
+            if was["outcome"] == now["outcome"] == "void":
+                now |= {name: was.get(name) for name in ("shown", "void", "article")}
+        stories.append(after)
     return [row for story in stories for row in story]
 
 

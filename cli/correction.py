@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from cli.output import Column, Report, Sheet, header
 
 if TYPE_CHECKING:
     from ledger.application import Rounds
-    from ledger.events import Event, Standing
+    from ledger.events import Event, OutcomeCorrected, Standing
 
 _CHANGES = (
     Column("what", "what"),
@@ -52,6 +53,9 @@ def preview(rounds: Rounds, round_id: UUID, correction: UUID) -> Report:
     found = round_.corrections[correction]
     asked, currency = found.proposed, round_.terms.currency
     notes = []
+    overtaken = round_.overtaken(correction)
+    if overtaken is not None:
+        notes.append(f"nobody can approve it any more ({overtaken.code}): {overtaken.detail}; {overtaken.help}")
     if any(BEYOND_LIMITS in getattr(event, "flags", ()) for event in made):
         limits = round_.limits
         notes.append(f"the stake is beyond the limits of table {round_.terms.table}: {limits}")
@@ -71,6 +75,7 @@ def preview(rounds: Rounds, round_id: UUID, correction: UUID) -> Report:
         "proposed_by": found.author,
         "proposed_at": asked.received_at,
         "approvals": f"{len(found.approved_by)} of {asked.approvals}",
+        "overtaken": overtaken.code if overtaken else None,
     }
     moved = [
         {"player": player, "currency": currency, "difference": amount}
@@ -100,7 +105,7 @@ def _changes(made: Sequence[Event], currency: str) -> list[dict[str, Any]]:
     for event in made:
         match event:
             case events.OutcomeCorrected():
-                rows.append({"what": "outcome", "field": "outcome", "was": event.was_shown, "becomes": event.shown})
+                rows += _of_the_outcome(event)
             case events.BetCorrected():
                 rows += _of_a_bet(event.bet, event.before, event.after, currency)
             case events.PlayerAdjusted():
@@ -114,6 +119,18 @@ def _changes(made: Sequence[Event], currency: str) -> list[dict[str, Any]]:
                 for line in event.returned:
                     rows += _of_a_bet(line.bet, _open(line), _void(line), currency)
     return rows
+
+
+def _of_the_outcome(event: OutcomeCorrected) -> list[dict[str, Any]]:
+    """The outcome; of craps throw by throw, as far as they differ."""
+    was, now = event.was.split(","), event.outcome.split(",")
+    if len(was) == len(now) == 1:
+        return [{"what": "outcome", "field": "outcome", "was": event.was_shown, "becomes": event.shown}]
+    return [
+        {"what": "outcome", "field": f"throw {number}", "was": before or "none", "becomes": after or "none"}
+        for number, (before, after) in enumerate(zip_longest(was, now), 1)
+        if before != after
+    ]
 
 
 def _of_a_bet(bet: UUID, before: Standing, after: Standing, currency: str) -> list[dict[str, Any]]:

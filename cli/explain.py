@@ -9,9 +9,9 @@ from uuid import UUID
 
 import click
 
-from cli.happened import happened
+from cli.happened import happened, when
 from cli.options import Form, examples, output_options
-from cli.output import NOTHING, Column, emit_csv, emit_json, emit_lines, to_the_second
+from cli.output import NOTHING, Column, emit_csv, emit_json, emit_lines, timestamp
 from cli.session import database
 from cli.stories import Story, Teller
 
@@ -83,7 +83,7 @@ class Explained:
         shown += [f"  logged: {opened.regulation}, sha256 {opened.regulation_hash}", "  events:"]
         for what, recorded in self.events:
             body: Any = recorded.body
-            shown.append(f"    position {recorded.position}: {body.TOPIC}, {what}, {to_the_second(body.received_at)}")
+            shown.append(f"    position {recorded.position}: {body.TOPIC}, {what}, {when(body)}")
         shown += [f"  DIFFERENT: {difference}" for difference in self.differences]
         return shown
 
@@ -102,7 +102,12 @@ class Explained:
             "explanation": None if now.explanation is None else now.explanation.to_json(),
             "stories": [story.document() for story in self.stories],
             "events": [
-                {"position": str(recorded.position), "event": type(recorded.body).TOPIC, "what": what}
+                {
+                    "position": str(recorded.position),
+                    "event": type(recorded.body).TOPIC,
+                    "what": what,
+                    **_times(recorded.body),
+                }
                 for what, recorded in self.events
             ],
             "differences": self.differences,
@@ -133,6 +138,10 @@ class Explained:
             "successor": found.successor if bet.result == "carried" else None,
             "differences": "; ".join(self.differences),
         }
+
+
+def _times(body: Any) -> dict[str, str]:
+    return {name: timestamp(getattr(body, name)) for name in ("occurred_at", "received_at")}
 
 
 def _since(story: Story) -> str:
@@ -208,7 +217,8 @@ def bet_followed(dsn: str, round_id: UUID, bet: UUID) -> list[Explained]:
 def round_explained(dsn: str, round_id: UUID, only: UUID | None = None, *, decided: bool = True) -> list[Explained]:
     """The bets of a round, or `only` one of them, in the order in which they were decided.
 
-    Refuses (LGR-0709) a round that has neither an outcome nor ended without one, unless `decided` is False.
+    Refuses (LGR-0709) a round that has neither an outcome nor ended without one, unless `decided` is False or the bet itself is
+    decided.
     """
     from ledger.application import Rounds
     from ledger.errors import Refusal
@@ -221,7 +231,10 @@ def round_explained(dsn: str, round_id: UUID, only: UUID | None = None, *, decid
     found, opened = view(events), events[0].body
     assert found is not None
     assert isinstance(opened, RoundOpened)
-    if decided and found.outcome is None and found.disposition is None:
+    done = any(
+        bet.bet == only and bet.result is not None for bet in found.bets
+    )  # a void one, or of craps one that a throw decided
+    if decided and not done and found.outcome is None and found.disposition is None:
         raise Refusal(
             "LGR-0709",
             f"the round is not settled yet: betting is {found.status}",

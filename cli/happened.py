@@ -6,10 +6,25 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from cli.output import plain
+from cli.output import plain, to_the_second
 
 if TYPE_CHECKING:
     from ledger.events import Recorded
+
+
+_APART = 1.0
+"""Seconds; people are shown when an event was received where that was later by more than this."""
+
+
+def came_apart(body: Any) -> bool:
+    """Whether an event reached the service at another time than it happened."""
+    return bool(abs((body.received_at - body.occurred_at).total_seconds()) > _APART)
+
+
+def when(body: Any) -> str:
+    """When an event happened, by its terminal's clock; and when it was received, where that was another time."""
+    received = f", received {to_the_second(body.received_at)}" if came_apart(body) else ""
+    return f"{to_the_second(body.occurred_at)}{received}"
 
 
 def happened(events: Sequence[Recorded], bet: UUID, corrections: Collection[UUID]) -> list[tuple[str, Recorded]]:

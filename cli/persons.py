@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -108,7 +109,10 @@ def speaking(url: str | None, token_file: Path | None, person: str | None) -> It
         import httpx
 
         if person is None:
-            raise click.UsageError("with --url, --person says whose token it is", click.get_current_context())
+            raise click.UsageError(
+                "the service (--url or LEDGER_URL) compares the token with whose it is: give --person or LEDGER_PERSON",
+                click.get_current_context(),
+            )
         headers = {"authorization": f"Bearer {token}"}
         with httpx.Client(base_url=url, headers=headers, timeout=_PATIENCE) as client:
             yield _OverHttp(client, person)
@@ -148,7 +152,13 @@ class _OverHttp:
         try:
             return UUID(text)
         except ValueError:
-            raise Refusal("LGR-0701", "the service knows rounds by their whole id", field="id", value=text) from None
+            raise Refusal(
+                "LGR-0701",
+                "the service knows rounds by their whole id",
+                field="id",
+                value=text,
+                help="beside the database `roundledger rounds list --json` shows whole ids",
+            ) from None
 
     def ids(self, round_: UUID, what: Part) -> list[UUID]:
         return [UUID(each[what]) for each in self._asked("GET", f"/v1/rounds/{round_}")[f"{what}s"]]
@@ -183,16 +193,22 @@ class _OverHttp:
         return document
 
 
+_SOURCE = re.compile(r"write the source /people/(\S+)")
+"""How the door says whose token it is; on the command line that is an option."""
+
+
 def _refusal(problem: Mapping[str, Any]) -> Refusal:
     """The service's problem (RFC 9457) as a refusal of this side."""
     errors = problem.get("errors") or [{}]
-    code, said = problem.get("code"), problem.get("detail") or problem.get("title")
+    code, said, help = problem.get("code"), problem.get("detail") or problem.get("title"), problem.get("help")
+    if help:
+        help = _SOURCE.sub(r"say --person \1", help)
     return Refusal(
         code if code in CODES else "LGR-0509",
         str(said),
         field=errors[0].get("field"),
         value=errors[0].get("value"),
-        help=problem.get("help"),
+        help=help,
         cite=problem.get("cite"),
     )
 

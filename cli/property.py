@@ -64,12 +64,15 @@ def check(file: Path, form: Form) -> None:
 def apply(file: Path, dry_run: bool, form: Form) -> int:
     """Play by a configuration file from now on.
 
-    It is logged with its content hash; rounds that were opened before keep the one they were opened under.
+    It is logged with its content hash; rounds that were opened before keep the one they were opened under. --dry-run is refused,
+    after it has shown the changes, where they could not be applied now.
     """
     config = read_property(file)
     with database() as dsn:
         if dry_run:
-            return _show_changes(next((held for held in properties(dsn) if held.id == config.id), None), config, form)
+            found = _show_changes(next((held for held in properties(dsn) if held.id == config.id), None), config, form)
+            verify_apply(dsn, config)
+            return found
         changed = apply_property(dsn, config)
     if not emit_record({"file": str(file), "applied": changed, **_summary(config)}, form):
         say(f"property {config.id}: {'applied' if changed else 'already in force'}, sha256 {config.sha256}")
@@ -139,6 +142,14 @@ def apply_property(dsn: str, config: Property) -> bool:
 
     with closing(Rounds(dsn)) as rounds:
         return rounds.apply_property(config)
+
+
+def verify_apply(dsn: str, config: Property) -> None:
+    """Raises what `apply_property` would raise now; changes nothing."""
+    from ledger.application import Rounds
+
+    with closing(Rounds(dsn)) as rounds:
+        rounds.verify_apply_property(config)
 
 
 def properties(dsn: str) -> list[Property]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -11,6 +11,7 @@ from uuid import UUID
 import click
 
 from cli import corrected
+from cli.happened import came_apart
 from cli.options import DAY, Form, examples, output_options
 from cli.output import Amount, Column, Report, Row, Sheet, emit, exact, header, plain
 from cli.session import database, known_tables, position, reading
@@ -40,7 +41,7 @@ ROUNDS = (
     Column("bets", "bets", "number", below=4),
     Column("currency", "currency"),
     Column("stakes", "stakes", "amount"),
-    Column("escrow", "undecided", "amount", below=2, if_any=True),
+    Column("escrow", "in escrow", "amount", below=1, if_any=True),
     Column("lost", "lost", "amount", below=2),
     Column("prizes", "prizes", "amount", below=2),
     Column("win", "win", "amount"),
@@ -61,7 +62,7 @@ BETS = (
     Column("currency", "currency"),
     Column("stake", "stake", "amount"),
     Column("result", "result"),
-    Column("late", "late", drawn=False),
+    Column("late", "late", below=1, if_any=True),
     Column("locked", "locked", drawn=False),
     Column("placed_in", "placed in", drawn=False),
     Column("corrected", "corrected", "number", below=1, if_any=True),
@@ -155,8 +156,6 @@ _FIGURES = (
 )
 _IF_ANY = ("carried_in", "carried_out", "stakes_returned", "escrow", "commission", "breakage", "adjusted")
 LEGEND = "win = stakes lost − prizes, which are net of commission and breakage"
-_APART = 1.0
-"""Seconds; people are shown when an event occurred where it reached the service later than that."""
 
 
 @click.group()
@@ -175,10 +174,13 @@ def rounds() -> None:
 @click.option("--table", help="Rounds of this table only.")
 @click.option("--status", type=click.Choice(["open", "closed", "settled", "resettled", "voided"]), help="Rounds that stand so.")
 @click.option("--day", type=DAY, help="Rounds of this gaming day.")
+@click.option("--waiting", is_flag=True, help="Settled rounds with stakes still in escrow, of bets that were received late.")
 @click.option("--before", type=click.IntRange(1), metavar="POSITION", help="Rounds opened before this position: the next page.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="At most so many.")
 @output_options
-def list_(table: str | None, status: str | None, day: date | None, before: int | None, limit: int, form: Form) -> None:
+def list_(
+    table: str | None, status: str | None, day: date | None, waiting: bool, before: int | None, limit: int, form: Form
+) -> None:
     """List rounds, the latest first."""
     import msgspec
 
@@ -186,12 +188,13 @@ def list_(table: str | None, status: str | None, day: date | None, before: int |
     from projections import queries
 
     with database() as dsn, reading(dsn) as conn:
-        found = queries.rounds_list(conn, table=table, status=status, day=day, before=before, limit=limit)
+        found = queries.rounds_list(conn, table=table, status=status, day=day, before=before, waiting=waiting, limit=limit)
         at, notes = position(conn, "ledger")
         if table is not None and table not in (known := known_tables(dsn, conn)):
             notes.append(f"no table {table} is known; tables: {', '.join(known) or 'none'}")
         resting = assumed.notes(conn, day=day, decided=False)
         short = shortened(conn, [row.round for row in found]) if form == "table" else {}
+    notes += _waiting([row.round for row in found if row.settled_at is not None and row.escrow != "0"])
     more = [f"there may be more: --before {found[-1].position}"] if len(found) == limit else []
     facts = header(table=table, status=status, gaming_day=str(day) if day else None, as_of_position=at)
     notes += [*sorted({row.applied for row in found if row.applied}), *resting]
@@ -204,6 +207,19 @@ def list_(table: str | None, status: str | None, day: date | None, before: int |
         for_people=lambda row: {**row, "round": short[row["round"]]},
     )
     emit(Report("Rounds", [sheet], facts, [*notes, *more]), form)
+
+
+_NAMED = 5
+"""How many rounds a note names."""
+
+
+def _waiting(rounds: Sequence[UUID]) -> list[str]:
+    """What to do about rounds that are settled and have a stake still in escrow."""
+    if not rounds:
+        return []
+    many = f"{len(rounds)} settled rounds have" if rounds[1:] else "a settled round has"
+    named = ", ".join(str(each) for each in rounds[:_NAMED]) + (", …" if rounds[_NAMED:] else "")
+    return [f"{many} stakes in escrow, of bets that were received late; corrections of kind late_bet settle them: {named}"]
 
 
 @rounds.command(
@@ -298,7 +314,7 @@ def round_report(
                 name="bets",
                 title="Bets",
                 legend=f"{LEGEND}; handle = stakes lost and won",
-                for_people=lambda row: {**row, "bet": short.get(row["bet"], row["bet"])},
+                for_people=lambda row: {**row, "bet": short.get(row["bet"], row["bet"]), "late": "late" if row["late"] else None},
             ),
             *(
                 _out_of_the_ordinary(columns, rows, name, title, found.currency, short)
@@ -365,10 +381,9 @@ def _event(recorded: Recorded) -> dict[str, Any]:
         "cause": str(body.cause),
         "occurred_at": body.occurred_at,
         "received_at": body.received_at,
+        "apart": came_apart(body),
     }
 
 
 def _event_for_people(row: Row) -> Row:
-    occurred, received = row["occurred_at"], row["received_at"]
-    assert isinstance(occurred, datetime)
-    return row if abs((received - occurred).total_seconds()) > _APART else {**row, "occurred_at": None}
+    return row if row["apart"] else {**row, "occurred_at": None}

@@ -84,6 +84,7 @@ CODES: dict[str, Code] = {
     "LGR-0249": Code("Another person has to decide this", 409),
     "LGR-0250": Code("What the correction was proposed on has changed", 409),
     "LGR-0251": Code("Not an amount that is paid ex gratia", 422),
+    "LGR-0252": Code("Not an amount that can have been paid wrongly", 422),
     # from 0260: slips and gaming days
     "LGR-0260": Code("The slip does not add up", 422),
     "LGR-0261": Code("The slip's number is used already", 409),

@@ -96,11 +96,7 @@ class Houses:
             held = self._properties.get(config.id)
             if held is not None and held.sha256 == config.sha256:
                 return False
-            for table in config.tables:
-                other = self._houses.get(table.id)
-                if other is not None and other.property.id != config.id:
-                    raise Refusal("LGR-0604", f"property {other.property.id} has a table of this id", value=table.id)
-            self._verify_terminals(config)
+            self._verify_tables(config)
             body = _document("property", config.id, config.sha256, config.content)
             stored = self._events.mapper.to_stored_event(RoundEvent(_PROPERTIES, self._version + 1, body))
             given_up = [] if held is None else _given_up(held, config)
@@ -113,6 +109,23 @@ class Houses:
             self.read()
             return True
         raise Refusal("LGR-0503", "others keep changing the configuration", help="try again")
+
+    def verify_apply(self, config: Property) -> None:
+        """Raises what `apply` would raise, as things are now."""
+        property_.verify(config)
+        self.read()
+        self._verify_tables(config)
+        held = self._properties.get(config.id)
+        occupied = {} if held is None else self._recorder.open_rounds(_given_up(held, config))
+        if occupied:
+            raise _in_play({table: occupied[table] for table in sorted(occupied)})
+
+    def _verify_tables(self, config: Property) -> None:
+        for table in config.tables:
+            other = self._houses.get(table.id)
+            if other is not None and other.property.id != config.id:
+                raise Refusal("LGR-0604", f"property {other.property.id} has a table of this id", value=table.id)
+        self._verify_terminals(config)
 
     def _verify_terminals(self, config: Property) -> None:
         """Raises Refusal LGR-0604 where another property names one of the terminals: one is at one table, wherever that is."""
@@ -192,8 +205,8 @@ class Houses:
             )
         return house
 
-    def verify_works(self, table: str, person: str, role: str) -> None:
-        """Raises Refusal LGR-0610 unless the property that has the table knows the person in this role."""
+    def verify_works(self, table: str, person: str, role: str, *, field: str) -> None:
+        """Raises Refusal LGR-0610 unless the property that has the table knows the person in this role; `field` named them."""
         config = self.table(table).property
         roles = next((each.roles for each in config.people if each.id == person), None)
         if roles is None or role not in roles:
@@ -201,7 +214,7 @@ class Houses:
             raise Refusal(
                 "LGR-0610",
                 f"property {config.id} knows {known}",
-                field="data.person",
+                field=field,
                 value=person,
                 help="declare the person with that role in the property's configuration, or correct the reference",
             )

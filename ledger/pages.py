@@ -153,8 +153,15 @@ PAGES: dict[str, str] = {
         "what is still to be put right is proposed anew."
     ),
     "LGR-0251": (
-        "What is paid ex gratia stands in the place of what the chips would have brought: it is a whole number of the table's "
-        "payable units, and no more than their stake and the highest net prize that they could have won."
+        "What is paid ex gratia stands in the place of what the chips would have won: it is a whole number of the table's "
+        "payable units, and no more than the highest net prize that they could have won. The chips themselves are no part of "
+        "it: no bet was taken, so that to hand them back moves nothing."
+    ),
+    "LGR-0252": (
+        "A mispay is what a dealer handed over more or less than was due on a bet, or what of that came back or was made good. "
+        "At the least nothing of what was due was handed over, and the stake collected twice. At the most there was handed over, "
+        "beside what was due, the stake and the highest prize that any chance of the game could have brought it. Mispays on "
+        "record count with it. Where the bet itself is wrong on record, correct the bet: what was due follows."
     ),
     "LGR-0260": (
         "A slip lists its chips by denomination, each once, with the value of one chip in minor units and how many there are; a "
@@ -318,8 +325,9 @@ PAGES: dict[str, str] = {
         "those on the other."
     ),
     "LGR-0610": (
-        "Who signs on to a table is one of the property's people, with the role in which they sign on. People and their roles "
-        "are declared in the property's configuration. Whoever is signed on can always sign off."
+        "Who signs on to a table is one of the property's people, with the role in which they sign on; so is the dealer or the "
+        "supervisor whom an opening names, unless that person is signed on to the table. People and their roles are declared in "
+        "the property's configuration. Whoever is signed on can always sign off."
     ),
     "LGR-0611": (
         "The configuration leaves out a table that has a round open, or takes the last terminal from it: nobody could end the "

@@ -101,9 +101,9 @@ class OpenRound(Said, frozen=True, kw_only=True):
     shift: Ref | None = None
     """The shift, by the house's own name for it."""
     dealer: Ref | None = None
-    """Who deals; without it, who signed on to the table as dealer."""
+    """Who deals, one of the property's dealers; without it, who signed on to the table as dealer."""
     supervisor: Ref | None = None
-    """Who supervises; without it, who signed on to the table as supervisor."""
+    """Who supervises, one of the property's supervisors; without it, who signed on to the table as supervisor."""
 
 
 class PlaceBet(Said, frozen=True, kw_only=True):
@@ -284,9 +284,10 @@ class ProposeCorrection(Said, frozen=True, kw_only=True):
     stake: Amount | None = None
     """What was bet indeed."""
     amount: Amount | None = None
-    """What moves between the house and the player."""
+    """What went between the house and the player: of a mispay, beside what was due."""
     direction: Literal["to_player", "from_player"] | None = None
-    """Which way `amount` moves."""
+    """Of a mispay, which way it went. `to_player`: more was paid than was due, or too little is made good. `from_player`: less
+    was paid than was due, or too much came back."""
 
 
 class ApproveCorrection(Said, frozen=True, kw_only=True):

@@ -94,6 +94,10 @@ ACTS: Mapping[type[Data], tuple[Who, ...]] = {
     CloseDay: _A_COUNT,
 }
 """What is reported → who may report it. An auditor is nowhere in it."""
+OF_ONES_OWN: Mapping[type[Data], tuple[Who, ...]] = {
+    DeclineCorrection: ACTS[ProposeCorrection],  # whoever may ask for a correction may withdraw it
+}
+"""What is reported of what one has oneself proposed → who may report that."""
 
 READS: Mapping[str, tuple[Who, ...]] = {
     "/v1/rounds/": EVERYBODY,  # a terminal those of its own table
@@ -142,10 +146,11 @@ def verify_source(report: Report) -> None:
         raise _not_allowed(f"the request is signed by terminal {caller.terminal}", f"/terminals/{report.terminal}", help)
 
 
-def verify_act(report: Report, table: str, house: Property | None, played: Property | None = None) -> None:
+def verify_act(report: Report, table: str, house: Property | None, played: Property | None = None, *, own: bool = False) -> None:
     """Whether whoever sent a report may do what it says at `table`, or in the property of this id where it is about one.
 
     `house` is the configuration in force of the property by which that goes, `played` the one under which the round was opened.
+    `own`: it is about what the person has proposed.
 
     Raises Refusal LGR-0801 where it takes a person and none has proved who they are, LGR-0804 where it takes somebody else. A
     report without a caller comes from within the program and was judged there.
@@ -154,6 +159,8 @@ def verify_act(report: Report, table: str, house: Property | None, played: Prope
     if caller is None:
         return
     may = _A_COUNT if isinstance(body, ConfirmSlip | CancelSlip) and body.kind == "drop" else _who_may(report)
+    if own and not isinstance(body, Malformed):
+        may = OF_ONES_OWN.get(type(body), may)
     if not report.personal:
         if caller.terminal is not None and caller.terminal not in terminals_of(table, house, played):
             raise _not_allowed(

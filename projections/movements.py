@@ -11,7 +11,7 @@ How money moves (debit → credit, zero amounts left out):
   `escrow/<table>` where the house has no part in it;
 * a slip of the cage is confirmed (its cancellation: the other way): a fill `cage/<property>` → `float/<table>`, a credit back; a
   drop `float/<table>` → `drop/<table>`; an opener `tray/<table>` → `float/<table>`, a closer back;
-* the house puts a mispay right or pays ex gratia: `mispay/<table>` or `ex_gratia/<table>` → `player/<reference>`, or back.
+* a mispay went over the table, or a payment ex gratia: `mispay/<table>` or `ex_gratia/<table>` → `player/<reference>`, or back.
 
 Every movement is one row with both its accounts, so none can be out of balance. A balance is credits less debits.
 """
@@ -120,7 +120,7 @@ ACCOUNTS: dict[str, str] = {
     "win/<table>": "Stakes that lost, less net prizes, commission and breakage.",
     "commission/<table>": "What the regulation lets the house keep of prizes.",
     "breakage/<table>": "What rounding leaves with the house.",
-    "mispay/<table>": "Mispays put right: negative by what players got in all.",
+    "mispay/<table>": "Handed over less than was due (positive) or more (negative), and not put right yet.",
     "ex_gratia/<table>": "Paid to players where there was no bet: negative by that.",
     "cage/<property>": "The chips of the cage: credits less fills, so negative by what it has out at tables.",
     "float/<table>": "The chips in play by the slips: openers and fills, less closers, credits and drop. Once a table is closed "

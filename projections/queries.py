@@ -297,17 +297,22 @@ def rounds_list(
     status: str | None = None,
     day: date | None = None,
     before: int | None = None,
+    waiting: bool = False,
     limit: int = 50,
 ) -> list[RoundSummary]:
-    """Rounds, the latest first; of one table, status (see `RoundView`) or gaming day; opened before a position."""
+    """Rounds, the latest first; of one table, status (see `RoundView`) or gaming day; opened before a position.
+
+    `waiting`: only those that are settled and have stakes in escrow, of bets that were received late.
+    """
     rows = conn.execute(
         "SELECT round, first_position, table_id, game, regulation, applied, gaming_day, status, disposition, opened_at, "
         "settled_at, outcome, shown, predecessor, successor, currency, bets, stakes, escrow, lost, prizes, lost - prizes, "
         "adjusted, holds, corrections_pending, corrections FROM projection.rounds "
         "WHERE (%(table)s::text IS NULL OR table_id = %(table)s) AND (%(status)s::text IS NULL OR status = %(status)s) "
         "AND (%(day)s::date IS NULL OR gaming_day = %(day)s) AND (%(before)s::bigint IS NULL OR first_position < %(before)s) "
+        "AND (NOT %(waiting)s OR (settled_at IS NOT NULL AND escrow <> 0)) "
         "ORDER BY first_position DESC LIMIT %(limit)s",
-        {"table": table, "status": status, "day": day, "before": before, "limit": limit},
+        {"table": table, "status": status, "day": day, "before": before, "waiting": waiting, "limit": limit},
         binary=True,
     )
     return [_summary(dict(zip(RoundSummary.__struct_fields__, row, strict=True))) for row in rows]

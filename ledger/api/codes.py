@@ -56,7 +56,7 @@ _WRITTEN = (*_TABLE, "LGR-0104", "LGR-0105", "LGR-0260", "LGR-0264", "LGR-0272")
 _AS_IT_WAS = ("LGR-0240", "LGR-0241", "LGR-0242", "LGR-0244", "LGR-0245", "LGR-0408", "LGR-0409")
 
 BY_REPORT: Mapping[type[Data], tuple[str, ...]] = {
-    OpenRound: ("LGR-0201", "LGR-0203", "LGR-0401", *_TABLE, "LGR-0603"),
+    OpenRound: ("LGR-0201", "LGR-0203", "LGR-0401", *_TABLE, "LGR-0603", "LGR-0610"),
     PlaceBet: (_NO_ROUND, "LGR-0210", "LGR-0211", "LGR-0223", "LGR-0265", *_MONEY, *_PLACED),
     WithdrawBet: _OPEN_BET,
     ChangeBet: (*_OPEN_BET, "LGR-0104", "LGR-0222", *_PLACED),
@@ -72,10 +72,10 @@ BY_REPORT: Mapping[type[Data], tuple[str, ...]] = {
     HoldRound: (_NO_ROUND, "LGR-0212"),
     ReleaseRound: (_NO_ROUND, "LGR-0224", "LGR-0225", "LGR-0226"),
     ProposeCorrection: (
-        *(_NO_ROUND, "LGR-0104", "LGR-0212", "LGR-0224", "LGR-0246", "LGR-0247", "LGR-0251", "LGR-0406"),
+        *(_NO_ROUND, "LGR-0104", "LGR-0212", "LGR-0224", "LGR-0246", "LGR-0247", "LGR-0251", "LGR-0252", "LGR-0406"),
         *(*_AS_IT_WAS, *_SPOT),
     ),
-    ApproveCorrection: (_NO_ROUND, "LGR-0243", "LGR-0248", "LGR-0249", "LGR-0250", "LGR-0251", *_AS_IT_WAS),
+    ApproveCorrection: (_NO_ROUND, "LGR-0243", "LGR-0248", "LGR-0249", "LGR-0250", "LGR-0251", "LGR-0252", *_AS_IT_WAS),
     DeclineCorrection: (_NO_ROUND, "LGR-0243", "LGR-0248"),
     SignOn: (*_TABLE, "LGR-0222", "LGR-0610"),
     SignOff: (*_TABLE, "LGR-0227"),

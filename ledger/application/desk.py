@@ -6,7 +6,7 @@ one round is arranged here: which round a table has open, and the successor that
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -108,7 +108,7 @@ class Desk:
             sitting = self._sit(report, group)
         else:
             self._rest_on_roles(report, group)
-            self._verify_right(report, sitting.round.terms)
+            self._verify_right(report, sitting.round)
             self._verify_number(report, sitting.house.table.id, group)
         round_ = sitting.round
         if report.sequence is not None and round_.terms.game == CRAPS:
@@ -126,7 +126,7 @@ class Desk:
             raise
         table = round_.terms.table
         self._rest_on_roles(report, group)
-        self._verify_right(report, round_.terms)
+        self._verify_right(report, round_)
         # Nothing at the table depends on a round that has ended: its version alone decides between two who correct it. What a
         # terminal numbers is the table's all the same.
         alone = round_.status.ended and report.sequence is None and isinstance(report.body, _CORRECTIONS)
@@ -147,22 +147,30 @@ class Desk:
         if report.caller is None:
             return
         try:
-            opened = self._memory.round(report.round).terms
+            round_ = self._memory.round(report.round)
         except Refusal:
             rights.verify_act_somewhere(report, self._houses.properties().values())
         else:
-            self._verify_right(report, opened)
+            self._verify_right(report, round_)
 
     def _rest_on_roles(self, report: Report, group: Group) -> None:
         if rights.takes_role(report):
             group.rest_on(self._houses.premise)
 
-    def _verify_right(self, report: Report, opened: RoundOpened) -> None:
+    def _verify_right(self, report: Report, round_: Round) -> None:
         if report.caller is None:
             return  # it comes from within the program, and was judged there
+        opened, body = round_.terms, report.body
+        proposed = round_.corrections.get(body.correction) if isinstance(body, DeclineCorrection) else None
         house = self._houses.in_force(opened)
         gone = house is not None and not house.has(opened.table)
-        rights.verify_act(report, opened.table, house, self._houses.played_under(opened).property if gone else None)
+        rights.verify_act(
+            report,
+            opened.table,
+            house,
+            self._houses.played_under(opened).property if gone else None,
+            own=proposed is not None and proposed.author == report.caller.person,
+        )
 
     def _take(self, report: Report, table: str, group: Group) -> bool:
         """Makes sure that this process writes the table, and that the report's number is not another's.
@@ -229,7 +237,7 @@ class Desk:
                 help="record that round's outcome first; the next opens when every winner is paid",
             )
         applied = self._houses.applied(house, body.game, report.received_at)
-        at = self._memory.record(body.table).at
+        at = self._staff(body)
         terms = Terms(
             property=house.property.id,
             property_hash=house.property.sha256,
@@ -241,8 +249,8 @@ class Desk:
             applied=applied.note,
             gaming_day=self._days(house.property.id, group).present(house.property.gaming_day(report.received_at)),
             shift=body.shift,
-            dealer=body.dealer or at.get("dealer"),
-            supervisor=body.supervisor or at.get("supervisor"),
+            dealer=at.get("dealer"),
+            supervisor=at.get("supervisor"),
             limits=house.table.limits,
         )
         # Another process may apply a configuration at any time: it counts from the next opening on, so the append asks.
@@ -251,6 +259,18 @@ class Desk:
         self._log_regulation(applied.regulation, group)
         self._begin(round_, group)
         return round_.collect_events()
+
+    def _staff(self, body: OpenRound) -> Mapping[str, str]:
+        """Who works at the table by role: who signed on to it, and in their place whom the opening names.
+
+        Raises Refusal LGR-0610 where it names somebody whom the property does not know in that role, and who has not signed on.
+        """
+        signed_on = self._memory.record(body.table).at
+        named = {role: who for role, who in (("dealer", body.dealer), ("supervisor", body.supervisor)) if who is not None}
+        for role, who in named.items():
+            if signed_on.get(role) != who:
+                self._houses.verify_works(body.table, who, role, field=f"data.{role}")
+        return {**signed_on, **named}
 
     def _log_regulation(self, regulation: Regulation, group: Group) -> None:
         """Puts the regulation's content into the group, ahead of the round that names it, unless the log has it."""
@@ -261,7 +281,7 @@ class Desk:
     def _sign_on(self, report: Report, body: SignOn, origin: Origin, group: Group) -> list[RoundEvent]:
         self._verify_table(report, body.table, group)
         group.rest_on(self._houses.premise)
-        self._houses.verify_works(body.table, body.person, body.role)
+        self._houses.verify_works(body.table, body.person, body.role, field="data.person")
         record = self._memory.record(body.table)
         record.sign_on(body.person, body.role, origin)
         return record.collect_events()

@@ -324,6 +324,11 @@ class Rounds(Application[UUID]):
         with self._lock, as_it_said():
             return self._houses.apply(config)
 
+    def verify_apply_property(self, config: Property) -> None:
+        """Raises what `apply_property` would raise now; changes nothing."""
+        with self._lock, as_it_said():
+            self._houses.verify_apply(config)
+
     def properties(self) -> list[Property]:
         """The properties in force, by id."""
         with self._lock, as_it_said():

@@ -150,7 +150,7 @@ class BetCorrected(Body, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PlayerAdjusted(Body, frozen=True, kw_only=True, omit_defaults=True):
-    """What moved beside what the regulation gives: a mispay put right, or a payment ex gratia. Never a chance's payout."""
+    """What went over the table beside what the regulation gives: a mispay, or a payment ex gratia. Never a chance's payout."""
 
     TOPIC: ClassVar[str] = "PlayerAdjusted.v1"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from ledger import money
 from ledger.errors import Refusal
 from ledger.events import Body, CorrectionApproved, CorrectionDeclined, CorrectionProposed, Event
 from ledger.round.bets import Correction
@@ -72,8 +73,8 @@ class Correcting(Guards):
         number = len(found.approved_by) + 1
         case = Case(self, regulation, Asked.of(found.proposed), correction, origin)
         made = effects(case)
-        if self.basis_of(found.proposed) != found.basis or decided_since(case, found.throws):
-            raise self._overtaken(found.proposed)
+        if (overtaken := self.overtaken(correction, thrown=decided_since(case, found.throws))) is not None:
+            raise overtaken
         approved = CorrectionApproved(**_flagged(origin, made)._asdict(), correction=correction, approval=number)
         return [approved, *made] if number == found.proposed.approvals else [approved]
 
@@ -86,17 +87,26 @@ class Correcting(Guards):
         for event in self.verify_approval(regulation, correction, origin):
             self._happen(event)
 
-    def _overtaken(self, proposed: CorrectionProposed) -> Refusal:
-        """Whoever proposed it saw other figures, and so does whoever approves it who was shown the proposal."""
+    def overtaken(self, correction: UUID, *, thrown: bool = False) -> Refusal | None:
+        """Why nobody can approve a correction that waits, where what it was proposed on has changed; else None.
+
+        Whoever proposed it saw other figures, and so does whoever approves it who was shown the proposal. `thrown`: throws since
+        then decided the bet as it would be.
+        """
+        found = self._waiting(correction)
+        proposed = found.proposed
+        if self.basis_of(proposed) == found.basis and not thrown:
+            return None
         now = "bets of the round were decided or corrected since"
         if proposed.kind == "ex_gratia":
             now = f"{proposed.player} was paid ex gratia in this round since"
         if proposed.bet is not None:
             bet = self.verify_known_bet(proposed.bet)
-            now = f"the bet on {bet.spot} is {bet.player}'s by now, {bet.left or bet.result}, with a stake of {bet.last_stake}"
+            stake = f"{self.terms.currency} {money.format_plain(bet.last_stake, self.terms.currency)}"
+            now = f"the bet on {bet.spot} is {bet.player}'s by now, {bet.left or bet.result}, with a stake of {stake}"
             mispaid = [each for each in self.adjustments if each.bet == bet.id]
             now += f" and {len(mispaid)} mispays put right" if mispaid else ""
-            if self.basis_of(proposed) == self.corrections[proposed.correction].basis:
+            if thrown and self.basis_of(proposed) == found.basis:
                 now = f"the dice were thrown since, and decided the bet as it would be: on {proposed.spot}"
         return Refusal(
             "LGR-0250",

@@ -341,6 +341,7 @@ def _mispay(case: Case) -> list[Event]:
         bet = _find(case)
     if bet.result == "open":
         raise _too_early("nothing has been paid on the bet, for nothing has decided it yet", "bet", bet.id)
+    _verify_mispaid(case, bet, 1 if asked.direction == "to_player" else -1, int(_said(asked.amount)))
     return [
         PlayerAdjusted(
             **case.stamp_in_currency,
@@ -352,6 +353,49 @@ def _mispay(case: Case) -> list[Event]:
             amount=_said(asked.amount),
         )
     ]
+
+
+def _verify_mispaid(case: Case, bet: Bet, sign: int, amount: money.MinorUnits) -> None:
+    """Raises (LGR-0252) unless the player can have got so much more (`sign` 1) or less (-1) on the bet than was due.
+
+    At the least nothing was handed over, and a losing stake collected twice; at the most there was handed over, beside what was
+    due, what the chance of the game that pays most would have brought the stake. What the bet's mispays on record have come to
+    for this player counts with it.
+    """
+    terms, standing = case.round.terms, bet.standing
+    due, stake = int(standing.returned), int(standing.stake)
+    highest = max(payoff.net for spot in case.regulation.spots() for payoff in spot.pays if payoff.result == "won")
+    most = stake + stake * highest.numerator // highest.denominator
+    mispaid = sum(
+        int(each.amount) if each.direction == "to_player" else -int(each.amount)
+        for each in case.round.adjustments
+        if (each.bet, each.player) == (bet.id, bet.player)
+    )
+    left = most - mispaid if sign > 0 else due + stake + mispaid
+    if amount <= left:
+        return
+
+    def said(minor: int) -> str:
+        return f"{terms.currency} {money.format_plain(minor, terms.currency)}"
+
+    on_record = f", and mispays on record come to {said(mispaid)}" if mispaid else ""
+    if sign > 0:
+        detail = (
+            f"a stake of {said(stake)} brings at most {said(most)} on any chance, and nobody hands over more than that beside "
+            f"what is due{on_record}"
+        )
+    else:
+        detail = (
+            f"{said(due)} was due on a stake of {said(stake)}: at the worst nothing of it was paid and the stake collected "
+            f"twice{on_record}"
+        )
+    raise Refusal(
+        "LGR-0252",
+        detail,
+        field="amount",
+        value=str(amount),
+        help=f"at most {said(max(left, 0))} can have gone that way; where the bet is wrong on record, correct the bet",
+    )
 
 
 def _ex_gratia(case: Case) -> list[Event]:
@@ -374,9 +418,10 @@ def _ex_gratia(case: Case) -> list[Event]:
 
 
 def _verify_goodwill(case: Case, spot: str, stake: money.MinorUnits, amount: money.MinorUnits) -> None:
-    """Raises (LGR-0251) unless the table can pay the amount, and the chips could have brought it.
+    """Raises (LGR-0251) unless the table can pay the amount, and the chips could have won it.
 
-    Whatever the table showed: that may itself be corrected, and the house may give a stake back that would have lost.
+    Whatever the table showed: that may itself be corrected. The chips themselves are no part of it: the books never took them, so
+    to hand them back, whenever that was, moves nothing.
     """
     terms = case.round.terms
     unit = int(terms.payable_unit)
@@ -388,15 +433,15 @@ def _verify_goodwill(case: Case, spot: str, stake: money.MinorUnits, amount: mon
             value=str(amount),
         )
     payoffs = [payoff for payoff in case.regulation.spot(spot).pays if payoff.result == "won"]
-    best = stake + max((stake * payoff.net_num // (payoff.net_den * unit) * unit for payoff in payoffs), default=0)
+    best = max((stake * payoff.net_num // (payoff.net_den * unit) * unit for payoff in payoffs), default=0)
     if amount > best:
         raise Refusal(
             "LGR-0251",
-            f"{money.format_plain(stake, terms.currency)} on {spot} could at most have brought "
+            f"{money.format_plain(stake, terms.currency)} on {spot} could at most have won "
             f"{money.format_plain(best, terms.currency)}",
             field="amount",
             value=str(amount),
-            help="pay no more than that; what is owed for another reason is no payment of this kind",
+            help="pay no more than that; the chips themselves were never taken by the books, and go back without a payment",
         )
 
 

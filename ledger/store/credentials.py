@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import re
 import secrets
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
@@ -224,4 +225,11 @@ def _new_id(owner: str) -> str:
 
 def _not_to_end(what: str, id: str, known: bool) -> Refusal:
     detail = f"the {what} is revoked already" if known else f"no {what} has this id"
-    return Refusal("LGR-0805", detail, field=what, value=id, help=f"roundledger {what}s list")
+    # Somebody may have typed the secret in place of the id: then no screen, log or script shall have it once more.
+    shown = id if _AN_ID.fullmatch(id) else "(not shown: it is no id)"
+    help = f"a {what} is spoken of by its id, such as S-7.m2x8kd4a: roundledger {what}s list"
+    return Refusal("LGR-0805", detail, field=what, value=shown, help=help)
+
+
+_AN_ID = re.compile(rf"(?!{TOKEN_PREFIX})[A-Za-z0-9][A-Za-z0-9._:-]{{0,63}}\.[a-z0-9]{{1,8}}", re.ASCII)
+"""What the id of a key or token looks like: whose it is, and eight characters or fewer."""

@@ -68,7 +68,7 @@ def person(number: int, who: str, kind: str, data: dict[str, Any], subject: str 
     return said
 
 
-OPEN = event(1, "RoundOpened", {"table": "R01", "game": "roulette", "shift": "swing", "dealer": "D-7", "supervisor": "S-2"})
+OPEN = event(1, "RoundOpened", {"table": "R01", "game": "roulette", "shift": "swing", "dealer": "D-11", "supervisor": "S-7"})
 STRAIGHT = bet(2, "straight:17", seat=3)
 RED = bet(3, "red", player="P-1002", seat=5)
 WRONG = bet(4, "split:17-19")

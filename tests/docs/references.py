@@ -155,7 +155,7 @@ def posted_page() -> str:
     parted: set[str] = set()
     for topic, model in TYPES.items():
         parts += [f"## {topic.split('.')[1]}\n", f"{inspect.getdoc(model)}\n"]
-        parts += [f"Type: `{topic}`. Posted by {_posters(rights.ACTS[model])}.\n"]
+        parts += [f"Type: `{topic}`. Posted by {_posters(rights.ACTS[model])}{_own_posters(model)}.\n"]
         parts += [_data(model, said[model.__name__]) + "\n"]
         for part in _posted_parts(model):
             if part.__name__ not in parted:
@@ -179,6 +179,11 @@ def _first(model: type[Any]) -> str:
 def _posters(who: Sequence[str]) -> str:
     names = ["a terminal of the table" if each == "terminal" else f"a person with the role `{each}`" for each in who]
     return " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+
+
+def _own_posters(model: type[Data]) -> str:
+    more = [who for who in rights.OF_ONES_OWN.get(model, ()) if who not in rights.ACTS[model]]
+    return f"; of what one has oneself proposed, also by {_posters(more)}" if more else ""
 
 
 def _listed(some: Iterable[str]) -> Iterator[str]:
@@ -252,12 +257,15 @@ def rights_page() -> str:
     """Who may report and who may read what."""
     parts = ["# Who may do what\n", _HEAD, RIGHTS, "## What is reported\n"]
     names = {model: topic for topic, model in TYPES.items()}
-    parts += _matrix("event", ((f"`{names[model]}`", may, _by(model)) for model, may in rights.ACTS.items()))
+    acts = (
+        (f"`{names[model]}`", _cells(may, rights.OF_ONES_OWN.get(model, ())), _by(model)) for model, may in rights.ACTS.items()
+    )
+    parts += _matrix("event", acts)
     parts += ["## What is read\n", READS]
     reads = (*rights.READS.items(), ("any other", rights.UNLISTED))
     parts += _matrix(
         "path begins with",
-        ((f"`{path}`" if path[0] == "/" else path, may, _GOES_BY[rights.goes_by(path)]) for path, may in reads),
+        ((f"`{path}`" if path[0] == "/" else path, _cells(may), _GOES_BY[rights.goes_by(path)]) for path, may in reads),
     )
     return _page(parts)
 
@@ -271,10 +279,14 @@ def _by(model: type[Data]) -> str:
 _GOES_BY = {"one": "that it belongs to", "any": "any", "all": "each of the ledger"}
 
 
+def _cells(may: Sequence[str], own: Sequence[str] = ()) -> list[str]:
+    return ["yes" if each in may else "own" if each in own else "" for each in rights.EVERYBODY]
+
+
 def _matrix(what: str, rows: Iterable[tuple[str, Sequence[str], str]]) -> Iterator[str]:
     who = rights.EVERYBODY
     lines = [f"| {what} | {' | '.join(who)} | property |", "|---" * (len(who) + 2) + "|"]
-    lines += [f"| {name} | {' | '.join('yes' if each in may else '' for each in who)} | {by} |" for name, may, by in rows]
+    lines += [f"| {name} | {' | '.join(cells)} | {by} |" for name, cells, by in rows]
     yield "\n".join(lines) + "\n"
 
 
@@ -383,8 +395,9 @@ a change counts is on the page [secure the door](../how-to/secure-the-door.md#ho
 
 Who is not let in gets `LGR-0801` (a person has to prove who they are), `LGR-0802` or `LGR-0803` (the token or signature does
 not hold) or `LGR-0804` (they may not do this); nothing is stored and no event id is used up. Beyond this matrix a correction
-takes two persons: nobody approves what is their own. A dealer signs on and off nobody but themselves. Nobody is signed on whom
-the property does not know in that role (`LGR-0610`). The configuration is applied, and keys and tokens are issued, on the
+takes two persons: nobody approves what is their own. In the matrix *own* is said of what one has oneself proposed, and of
+nothing else. A dealer signs on and off nobody but themselves. Nobody is signed on whom the property does not know in that role
+(`LGR-0610`). The configuration is applied, and keys and tokens are issued, on the
 command line of whoever can open the database.
 
 On a machine of one's own, without `--require-auth`, a terminal needs no signature and is believed to be the one that it names,

@@ -22,7 +22,8 @@ from psycopg import sql
 from cli.report import LEGEND
 from ledger.events import PayoutMade
 from ledger.money import format_plain
-from ledger.property import Table
+from ledger.property import Table, to_toml
+from ledger.reports import WithdrawBet
 from ledger.store import log
 from tests.e2e.process import ROOT, environment, printed, roundledger, to_nobody
 from tests.support import DEMO, Terminal, accepted, house
@@ -285,6 +286,66 @@ def test_when_an_event_occurred_is_shown_where_it_came_late(dsn: str) -> None:
     assert "occurred at" in shown
     assert re.search(r"T\d\d:\d\d:\d\dZ", shown)
     assert not re.search(r"\.\d+Z", shown)
+
+
+def test_an_explanation_says_when_each_event_happened_and_when_it_came_where_that_differs(dsn: str) -> None:
+    table = Terminal()
+    rounds = house(dsn)
+    events = table.whole_round([("red", "5000")], "17")
+    accepted(rounds.post([msgspec.structs.replace(each, occurred_at=each.received_at - timedelta(hours=3)) for each in events]))
+    rounds.close()
+    shown = roundledger("explain", str(table.round), LEDGER_DSN=dsn).stdout
+    at, came = (f"{events[0].received_at - late:%Y-%m-%dT%H}" for late in (timedelta(hours=3), timedelta(0)))
+    told = [line for line in shown.splitlines() if "position " in line and ".v1, " in line]
+    assert told
+    assert all(re.search(rf", {at}:\S+Z, received {came}:\S+Z$", line) for line in told), told
+    [document] = printed("explain", str(table.round), LEDGER_DSN=dsn)
+    assert {each["occurred_at"][:13] for each in document["events"]} == {at}
+    assert {each["received_at"][:13] for each in document["events"]} == {came}
+
+
+def test_a_stake_that_came_late_is_marked_and_its_round_is_said_to_wait(dsn: str) -> None:
+    rounds = house(dsn)
+    table, other = Terminal(), Terminal()
+    accepted(rounds.post([table.report(table.open().body, sequence=1), table.report(table.close().body, sequence=3)]))
+    accepted(rounds.post([table.outcome("17"), table.bet("red", "5000", sequence=2)]))
+    accepted(rounds.post(other.whole_round(BETS, "17")))
+    rounds.close()
+    shown = roundledger("rounds", "show", str(table.round), LEDGER_DSN=dsn).stdout
+    assert re.search(r"^bet .*\blate\b", shown, re.MULTILINE)
+    assert re.search(r"\bred\b.* late\b", shown) or re.search(r"late: late", shown)
+    assert "late" not in roundledger("rounds", "show", str(other.round), LEDGER_DSN=dsn).stdout
+    listed = roundledger("rounds", "list", LEDGER_DSN=dsn)
+    assert "in escrow" in listed.stdout
+    said = " ".join((listed.stdout + listed.stderr).split())
+    assert f"corrections of kind late_bet settle them: {table.round}" in said
+    assert [each["round"] for each in printed("rounds", "list", "--waiting", LEDGER_DSN=dsn)["rounds"]] == [str(table.round)]
+
+
+def test_a_bet_that_is_decided_is_explained_while_its_round_goes_on(dsn: str) -> None:
+    table = Terminal()
+    rounds = house(dsn)
+    opening, void, open_ = table.open(), table.bet("red"), table.bet("black")
+    accepted(rounds.post([opening, void, open_]))
+    accepted(rounds.post([table.report(WithdrawBet(bet=void.event_id))]))
+    rounds.close()
+    [explained] = printed("explain", str(void.event_id), LEDGER_DSN=dsn)
+    assert explained["result"] == "withdrawn"
+    assert "error[LGR-0709]" in roundledger("explain", str(open_.event_id), code=2, LEDGER_DSN=dsn).stderr
+
+
+def test_a_dry_run_shows_a_change_and_refuses_what_could_not_be_applied(dsn: str, tmp_path: Path) -> None:
+    table = Terminal()
+    rounds = house(dsn)
+    accepted(rounds.post([table.open()]))
+    rounds.close()
+    file = tmp_path / "house.toml"
+    without = msgspec.structs.replace(DEMO, tables=tuple(each for each in DEMO.tables if each.id != "R01"))
+    file.write_text(to_toml(without), "utf-8")
+    tried = roundledger("property", "apply", str(file), "--dry-run", code=2, LEDGER_DSN=dsn)
+    assert "what would change" in tried.stdout
+    assert f"error[LGR-0611]: table R01 has round {table.round} open" in tried.stderr
+    assert "error[LGR-0611]" in roundledger("property", "apply", str(file), code=2, LEDGER_DSN=dsn).stderr
 
 
 def test_rounds_of_two_currencies_are_one_list_in_one_order(dsn: str) -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
+from uuid import uuid4
 
+import psycopg
 import pytest
 
 from cli.demo_service import service
-from tests.e2e.process import environment, printed, roundledger
+from tests.e2e.process import ROOT, environment, printed, roundledger
 from tests.support import Terminal, accepted, house
 
 AUTHOR, APPROVER, AUDITOR = "S-7", "S-8", "A-1"
@@ -133,6 +136,86 @@ def test_whoever_approves_is_shown_what_changes(dsn: str, settled: tuple[Termina
     assert not any("limits" in note for note in [*shown["notes"], *outcome["notes"]])
 
 
+def test_the_beginning_of_each_id_is_enough_beside_the_database(
+    dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str]
+) -> None:
+    table, bet = settled
+    round_ = str(table.round)[:13]
+    author, approver = as_(AUTHOR, tokens), as_(APPROVER, tokens)
+    wish = ("correct", "propose", round_, "bet_void", "--bet", bet[:8], "--reason", "dispute_upheld")
+    for decision in (("decline",), ("approve", "--yes")):
+        correction = str(printed(*wish, **author, LEDGER_DSN=dsn)["correction"])[:8]
+        shown = printed("correct", "show", round_, correction, LEDGER_DSN=dsn)
+        assert shown["round"] == str(table.round)
+        printed("correct", decision[0], round_, correction, *decision[1:], **approver, LEDGER_DSN=dsn)
+    none = roundledger("correct", "show", round_, "0123456789", code=2, LEDGER_DSN=dsn)
+    assert "error[LGR-0701]: no correction has an id that begins so" in none.stderr
+    listed = printed("correct", "list", "--round", round_, "--all", LEDGER_DSN=dsn)["corrections"]
+    assert sorted(each["status"] for each in listed) == ["approved", "declined"]
+
+
+def test_what_another_correction_has_overtaken_is_shown_as_such(
+    dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str]
+) -> None:
+    table, bet = settled
+    earlier, later = (proposed(dsn, tokens, table, "bet", "--bet", bet, "--stake", stake) for stake in ("50.00", "20.00"))
+    assert printed("correct", "show", str(table.round), later, LEDGER_DSN=dsn)["overtaken"] is None
+    printed("correct", "approve", str(table.round), earlier, "--yes", **as_(APPROVER, tokens), LEDGER_DSN=dsn)
+    shown = printed("correct", "show", str(table.round), later, LEDGER_DSN=dsn)
+    assert shown["overtaken"] == "LGR-0250"
+    assert any("nobody can approve it any more (LGR-0250)" in note for note in shown["notes"])
+    refused = roundledger(
+        *("correct", "approve", str(table.round), later, "--yes"), code=2, **as_(APPROVER, tokens), LEDGER_DSN=dsn
+    )
+    assert "error[LGR-0250]" in refused.stderr
+
+
+def test_a_role_that_only_reads_the_log_sees_what_a_correction_would_change(
+    dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str]
+) -> None:
+    """As docs/how-to/correct-a-round.md makes it."""
+    table, bet = settled
+    correction = proposed(dsn, tokens, table, "bet_void", "--bet", bet)
+    page = (ROOT / "docs" / "how-to" / "correct-a-round.md").read_text("utf-8")
+    [said] = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    role = f"reader_{uuid4().hex[:12]}"
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute(said.replace("ledger_reader", role).encode())
+        try:
+            shown = printed("correct", "show", str(table.round), correction, LEDGER_DSN=f"{dsn} options='-c role={role}'")
+            with (
+                psycopg.connect(f"{dsn} options='-c role={role}'") as reader,
+                pytest.raises(psycopg.errors.InsufficientPrivilege),
+            ):
+                reader.execute("SELECT hash FROM ledger.tokens")
+        finally:
+            conn.execute(f"DROP OWNED BY {role}; DROP ROLE {role}".encode())
+    assert [row["player"] for row in shown["players"]] == ["P-1"]
+
+
+def test_what_is_asked_for_is_named_as_it_is_typed(
+    dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str], way: dict[str, Any]
+) -> None:
+    table, bet = settled
+    wish = ("correct", "propose", str(table.round), "mispay", "--bet", bet, "--amount", "1.00", "--reason", "overpaid")
+    refused = roundledger(*wish, code=2, **as_(AUTHOR, tokens), **way).stderr
+    assert "--to-player or --from-player" in refused
+    if "LEDGER_URL" in way:
+        nobody = roundledger(*wish, "--to-player", code=2, LEDGER_TOKEN=tokens[AUTHOR], **way).stderr
+        assert "LEDGER_URL" in nobody
+        assert "LEDGER_PERSON" in nobody
+        other = roundledger(*wish, "--to-player", code=2, LEDGER_TOKEN=tokens[AUTHOR], LEDGER_PERSON=APPROVER, **way).stderr
+        assert f"say --person {AUTHOR}" in other
+        assert "write the source" not in other
+
+
+def test_ex_gratia_says_that_it_takes_two_others(dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str]) -> None:
+    table, _ = settled
+    wish = ("correct", "propose", str(table.round), "ex_gratia", "--player", "P-5", "--spot", "red", "--stake", "50.00")
+    said = roundledger(*wish, "--amount", "50.00", "--reason", "goodwill", **as_(AUTHOR, tokens), LEDGER_DSN=dsn)
+    assert "two other persons approve it" in said.stderr + said.stdout
+
+
 def test_a_stake_beyond_the_tables_limits_is_said(dsn: str, settled: tuple[Terminal, str], tokens: dict[str, str]) -> None:
     table, bet = settled
     correction = proposed(dsn, tokens, table, "bet", "--bet", bet, "--stake", "900000.00")
@@ -150,6 +233,7 @@ def test_nobody_approves_what_they_were_not_shown(
         blind = roundledger(*approve, *form, code=2, **as_(APPROVER, tokens), **way)
         assert f"roundledger correct show {table.round} {correction}" in blind.stderr
         assert "--yes" in blind.stderr
+        assert not blind.stdout, "nothing is shown that nobody can be asked about"
     assert len(printed("correct", "list", LEDGER_DSN=dsn)["corrections"]) == 1
     done = roundledger(*approve, "--yes", **as_(APPROVER, tokens), **way)
     assert "approved and made" in done.stderr

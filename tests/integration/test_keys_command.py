@@ -110,6 +110,20 @@ def test_a_token_is_shown_once_and_listed_by_its_end(capsys: pytest.CaptureFixtu
     assert made["token"] not in json.dumps(row)
 
 
+@pytest.mark.parametrize("command", [("tokens", "revoke"), ("tokens", "rotate"), ("keys", "revoke")])
+def test_a_secret_in_place_of_an_id_is_never_shown(
+    command: tuple[str, str], capsys: pytest.CaptureFixture[str], dsn: str
+) -> None:
+    issue = ("tokens", "issue", "S-7") if command[0] == "tokens" else ("keys", "issue", "T-R01")
+    issued = typed(capsys, *issue)
+    secrets = [issued["token"]] if command[0] == "tokens" else ["c2VjcmV0IG9mIGEga2V5IHRoYXQgaXMgbm8gaWQ="]
+    for secret in (*secrets, "rlt_abc.def"):
+        said = refused(capsys, *command, secret)
+        assert "LGR-0805" in said
+        assert secret not in said
+    assert "S-7.none" in refused(capsys, *command, "S-7.none")
+
+
 def test_a_token_is_rotated_and_revoked(capsys: pytest.CaptureFixture[str], dsn: str) -> None:
     old = typed(capsys, "tokens", "issue", "S-7")
     new = typed(capsys, "tokens", "rotate", old["id"], "--overlap", "0")

@@ -348,10 +348,10 @@ class TestPeople:
         assert [len(verdict.positions) for verdict in verdicts] == [1, 1, 2]
         accepted(rounds.post(table.whole_round([], "0")))
         accepted(rounds.post([self.sign(SignOff, "D-2")]))
-        said_so = msgspec.structs.replace(table.open().body, dealer="D-9")
+        said_so = msgspec.structs.replace(table.open().body, dealer="D-1")
         accepted(rounds.post([table.report(said_so)]))
         opened = [event for event in (bodies(dsn, table.round)[0],) if isinstance(event, RoundOpened)]
-        assert [(event.dealer, event.supervisor) for event in opened] == [("D-9", "S-1")]
+        assert [(event.dealer, event.supervisor) for event in opened] == [("D-1", "S-1")]
         stream = bodies(dsn, table_stream("R01"))
         assert [(type(event), event.person) for event in stream if isinstance(event, StaffSignedOn | StaffSignedOff)] == [
             (StaffSignedOn, "D-1"),
@@ -388,6 +388,25 @@ class TestPeople:
         assert verdict.refusal is not None
         assert (verdict.refusal.code, verdict.refusal.field, verdict.refusal.value) == ("LGR-0610", "data.person", person)
         assert bodies(dsn, table_stream("R01")) == []
+
+    @pytest.mark.parametrize(
+        ("role", "person"),
+        [("dealer", "D-9"), ("supervisor", "S-9"), ("supervisor", "D-1"), ("dealer", "S-1"), ("dealer", "P-1")],
+    )
+    def test_nor_does_an_opening_name_them(self, rounds: Rounds, dsn: str, role: str, person: str) -> None:
+        table = Terminal()
+        [verdict] = rounds.post([table.report(msgspec.structs.replace(table.open().body, **{role: person}))])
+        assert verdict.refusal is not None
+        assert (verdict.refusal.code, verdict.refusal.field, verdict.refusal.value) == ("LGR-0610", f"data.{role}", person)
+        assert bodies(dsn, table.round) == []
+
+    def test_an_opening_names_whom_another_process_has_declared_or_who_is_signed_on_still(self, rounds: Rounds, dsn: str) -> None:
+        accepted(rounds.post([self.sign(SignOn, "D-1")]))
+        other = Rounds(dsn)
+        other.apply_property(msgspec.structs.replace(HOUSE, people=(Person(id="S-3", roles=("supervisor",)),)))
+        other.close()
+        table = Terminal()
+        accepted(rounds.post([table.report(msgspec.structs.replace(table.open().body, dealer="D-1", supervisor="S-3"))]))
 
     def test_whom_another_process_has_just_declared_signs_on_and_whom_it_removed_signs_off(
         self, rounds: Rounds, dsn: str

@@ -41,6 +41,13 @@ SPOTS = {
 ANYTIME = ["field", "place:6", "place:8"]
 """Craps: the spots that depend on no point and no other bet."""
 CLAUSES = {"roulette": "golpe_nulo", "cussec": "bridged_dice"}
+HIGHEST = {
+    "roulette": Fraction(35),  # straight, 30/2003 art. 7(1)
+    "cussec": Fraction(150),  # three alike, named, 31/2003 art. 6(4)
+    "fantan": Fraction(57, 20),  # fan, 58/2004 art. 7(1)(1) less art. 9
+    "craps": Fraction(30),  # two and twelve, of the unverified table
+}
+"""The most that a chance brings on a stake, beside it."""
 UNITS = {"roulette": 1, "cussec": 1, "fantan": 10, "craps": 100}
 """Minor units of the smallest amount paid out."""
 
@@ -175,6 +182,8 @@ class Coup:
         self.seen: dict[Id, object] = {}
         """What the author of each saw."""
         self.adjusted: Counter[str] = Counter()
+        self.mispaid: Counter[tuple[Id, str]] = Counter()
+        """What each player got beside what was due on a bet."""
         self.heir: Coup | None = None
 
     ended = property(lambda self: self.status not in ("betting", "closed"))
@@ -401,6 +410,8 @@ class Coup:
                 amount = asked["amount"] * (-1 if asked.get("direction") == "from_player" else 1)
                 player = asked.get("player") or self.bets[asked["bet"]].player
                 self.adjusted.update({f"player/{player}": amount, kind: -amount})
+                if kind == "mispay":
+                    self.mispaid[asked["bet"], player] += amount
             self.bets.update({bet.id: bet for bet in after})
         return set()
 
@@ -416,7 +427,7 @@ class Coup:
                 return {"LGR-0247"}, []
             best = {"roulette": Fraction(35), "cussec": Fraction(1), "fantan": Fraction(57, 20)}[self.game]  # of SPOTS[game][0]
             unit, stake, amount = UNITS[self.game], asked["stake"], asked["amount"]
-            beyond = amount % unit or amount > stake + stake * best // unit * unit
+            beyond = amount % unit or amount > stake * best // unit * unit
             return ({"LGR-0240"} if self.status == "betting" else {"LGR-0251"} if beyond else set()), []
         if kind in ("outcome", "late_bet") and self.status != "settled":
             unknown = {"LGR-0212", "LGR-0242"} if kind == "late_bet" else set()
@@ -432,7 +443,16 @@ class Coup:
         if bet.left == "carried":
             return {"LGR-0241"}, []
         if kind == "mispay":
-            return ({"LGR-0240"} if result == "open" and not bet.left else set()), []
+            if result == "open" and not bet.left:
+                return {"LGR-0240"}, []
+            stake, mispaid = bet.now[2], self.mispaid[asked["bet"], bet.player]
+            paid = bet.money(self.game).get(f"player/{bet.player}", 0) + stake
+            left = (
+                paid + stake + mispaid
+                if asked["direction"] == "from_player"
+                else stake + stake * HIGHEST[self.game] // 1 - mispaid
+            )
+            return ({"LGR-0252"} if asked["amount"] > left else set()), []
         if bet.left or result == "void" or (kind == "late_bet" and result != "open"):
             return {"LGR-0242"}, []
         if result == "open" and self.status == "betting" and not (kind == "bet_void" and self._bound(bet)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from fractions import Fraction
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -17,6 +18,7 @@ from ledger.events import (
     Event,
     OutcomeCorrected,
     PlayerAdjusted,
+    Recorded,
     RoundResettled,
     RoundVoided,
 )
@@ -24,6 +26,7 @@ from ledger.limits import Band, Limits
 from ledger.round import Asked, Origin, Round, Status, Successor, Terms
 from ledger.round.standing import difference, effect
 from ledger.rules import regulation
+from projections.fold import keep_books
 
 ORDERS = {"roulette": "30/2003", "cussec": "31/2003", "fantan": "58/2004", "craps": "53/2010"}
 MOMENT = datetime(2026, 11, 29, 12, tzinfo=UTC)
@@ -456,6 +459,61 @@ def test_a_mispay_is_put_right_and_put_back() -> None:
     assert table.balances() == before
 
 
+@pytest.mark.parametrize(
+    ("game", "shown", "spot", "due", "highest"),
+    [
+        ("roulette", "17", "straight:17", 360_000, 35),
+        ("roulette", "17", "red", 0, 35),
+        ("cussec", "2-3-5", "small", 20_000, 150),
+        ("cussec", "6-6-5", "small", 0, 150),
+        ("fantan", "3", "nim:1/3", 10_000, Fraction(57, 20)),
+        ("craps", "3-4", "pass", 20_000, 2),
+    ],
+)
+def test_nobody_got_less_than_nothing_for_two_stakes_nor_more_besides_than_the_best_chance_would_have_brought(
+    game: str, shown: str, spot: str, due: int, highest: Fraction
+) -> None:
+    table = Table(game)
+    bet = table.bet(spot)
+    table.throw(shown) if game == "craps" else table.settle(shown)
+    most, due = int(100_00 + 100_00 * highest), due + 100_00
+
+    def out_of_bounds(direction: str, left: int) -> None:
+        with refused("LGR-0252") as caught:
+            table.propose("mispay", bet=bet, direction=direction, amount=str(left + 1))
+        assert f"at most MOP {left // 100}.{left % 100:02} can have gone that way" in (caught.value.help or "")
+
+    out_of_bounds("to_player", most)
+    out_of_bounds("from_player", due)
+    table.correct("mispay", bet=bet, direction="to_player", amount=str(most))
+    out_of_bounds("to_player", 0)
+    out_of_bounds("from_player", due + most)
+    table.correct("mispay", bet=bet, direction="from_player", amount=str(due + most))
+    out_of_bounds("from_player", 0)
+    out_of_bounds("to_player", due + most)
+
+
+def test_an_overpayment_that_came_back_leaves_the_player_what_was_due() -> None:
+    """By the accounts, at each step: what was due, what was handed over, what is still out."""
+    table = Table()
+    bet = table.bet("red", 500_00, player="P-2")
+    table.settle("1")
+    for direction, player, out in (("to_player", 550_00, -50_00), ("from_player", 500_00, 0)):
+        table.correct("mispay", bet=bet, direction=direction, amount="5000")
+        books = keep_books(Recorded(place, table.round.id, place, body) for place, body in enumerate(table.events, 1))
+        assert (books.balances["player/P-2", "MOP"], books.balances["mispay/T01", "MOP"]) == (player, out)
+
+
+def test_a_mispay_that_was_proposed_within_the_bounds_is_held_to_them_again_when_it_is_approved() -> None:
+    table = Table()
+    bet = table.bet("straight:17")
+    table.settle("17")
+    waiting = table.propose("mispay", bet=bet, direction="from_player", amount="370000")
+    table.correct("outcome", outcome="7")
+    with refused("LGR-0252"):
+        table.approve(waiting)
+
+
 def test_an_open_bet_cannot_have_been_mispaid() -> None:
     table = Table()
     bet = table.bet("straight:17")
@@ -494,15 +552,13 @@ def test_30_2003_art_3_a_late_bet_is_paid_ex_gratia_by_two_approvals_and_never_a
 @pytest.mark.parametrize(
     ("game", "shown", "spot", "stake", "most"),
     [
-        ("roulette", "17", "straight:17", "10000", 360_000),
-        ("roulette", "3", "red", "10000", 20_000),  # by another outcome than it would have won on: the stake at least may go back
-        ("cussec", "1-2-3", "small", "500", 1_000),
-        ("fantan", "1", "fan:1", "1001", 1_001 + 2_852),  # 3 to 1 less a twentieth: 2852.85, rounded down
+        ("roulette", "17", "straight:17", "10000", 350_000),  # the chips themselves the books never took
+        ("roulette", "0", "red", "10000", 10_000),  # by another outcome than it would have won on: that may be wrong itself
+        ("cussec", "1-2-3", "small", "500", 500),
+        ("fantan", "1", "fan:1", "1001", 2_852),  # 3 to 1 less a twentieth: 2852.85, rounded down
     ],
 )
-def test_no_more_is_paid_ex_gratia_than_the_chips_could_have_brought(
-    game: str, shown: str, spot: str, stake: str, most: int
-) -> None:
+def test_no_more_is_paid_ex_gratia_than_the_chips_could_have_won(game: str, shown: str, spot: str, stake: str, most: int) -> None:
     table = Table(game)
     table.settle(shown)
     said = {"player": "P-5", "spot": spot, "stake": stake}
@@ -638,7 +694,7 @@ def test_a_mispay_goes_to_the_player_whom_both_persons_have_seen() -> None:
     table.correct("bet", bet=bet, player="P-9")
     with refused("LGR-0250") as caught:
         table.approve(waiting)
-    assert "is P-9's by now" in caught.value.detail
+    assert "is P-9's by now, won, with a stake of MOP 100.00" in caught.value.detail
     _, adjusted = table.correct("mispay", **mispay)
     assert isinstance(adjusted, PlayerAdjusted)
     assert adjusted.player == "P-9"

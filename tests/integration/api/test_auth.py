@@ -163,6 +163,28 @@ def test_who_may_post_what(floor: Floor) -> None:
 
 
 @pytest.mark.usefixtures("known_at_once")
+def test_whoever_may_ask_for_a_correction_may_withdraw_it_and_no_other_persons(floor: Floor) -> None:
+    may_propose = [who for who, may in zip(WHO, MAY["CorrectionProposed"].split(), strict=True) if may == "yes"]
+    floor.own.post(floor.own.event("BettingClosed", floor.round))
+    expected, found = {}, {}
+    for author in may_propose:
+        for who in WHO:
+            asked = floor.askers[author].event("CorrectionProposed", floor.round)
+            assert floor.askers[author].post(asked).json()["items"][0]["status"] == "accepted"
+            answer = floor.askers[who].post(
+                floor.askers[who].event("CorrectionDeclined", floor.round, {"correction": asked["id"]})
+            )
+            found[author, who] = code(answer)
+            # A person at another table's terminal is kept out as everywhere, and a terminal alone is nobody.
+            itself = who.split("+")[-1] == author.split("+")[-1] and not who.startswith("other")
+            said = MAY["CorrectionDeclined"].split()[WHO.index(who)]
+            expected[author, who] = "let in" if itself else SAID[said]
+            if found[author, who] == "let in":
+                assert answer.json()["items"][0]["status"] == "accepted"
+    assert found == expected
+
+
+@pytest.mark.usefixtures("known_at_once")
 def test_who_may_read_what(floor: Floor) -> None:
     expected, found = {}, {}
     for path, row in READS.items():

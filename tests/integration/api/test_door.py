@@ -22,7 +22,7 @@ from tests.integration.homes import eventually
 
 def test_a_round_from_the_first_post_to_the_report(floor: Floor) -> None:
     items = floor.accepted(
-        floor.open(dealer="D-7"),
+        floor.open(dealer="D-11"),
         floor.bet("straight:17", "10000", player="P-1", seat=3),
         floor.bet("red", "5000", player="P-2"),
         floor.close(),
