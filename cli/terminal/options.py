@@ -33,18 +33,23 @@ def outbox_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return file(named(command))
 
 
-def door_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--url, --key and --packed."""
-    url = click.option("--url", envvar="LEDGER_URL", show_envvar=True, default=URL, show_default=True, help="The service.")
-    key = click.option(
+def key_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--key."""
+    return click.option(
         "--key",
         envvar="LEDGER_KEY",
         show_envvar=True,
         type=FILE,
-        help="File with the terminal's signing key, as `roundledger keys issue TERMINAL --out FILE` writes it.",
-    )
+        help="File with the terminal's signing key, as `roundledger keys issue TERMINAL --out FILE` writes it. It is read "
+        "again where the service refuses its signature.",
+    )(command)
+
+
+def door_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--url, --key and --packed."""
+    url = click.option("--url", envvar="LEDGER_URL", show_envvar=True, default=URL, show_default=True, help="The service.")
     packed = click.option("--packed", is_flag=True, help="Send larger posts with gzip.")
-    return url(key(packed(command)))
+    return url(key_option(packed(command)))
 
 
 def door(url: str, key: Path | None, packed: bool, *, tries: int) -> Door:

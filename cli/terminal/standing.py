@@ -13,7 +13,7 @@ import click
 
 from cli.options import Form, examples, output_options
 from cli.output import Column, Report, Sheet, counted, emit, say, to_the_second, visible
-from cli.terminal.options import outbox_options
+from cli.terminal.options import key_option, outbox_options
 from ledger.errors import Refusal
 
 if TYPE_CHECKING:
@@ -80,9 +80,17 @@ _IDS = _Ids()
     help="Give up all that waits of this round. May be repeated.",
 )
 @click.option("--all", "every", is_flag=True, help="Show those that were dealt with, too.")
+@key_option
 @output_options
 def status(
-    path: Path, name: str | None, seen: bool, given_up: tuple[list[UUID], ...], rounds: tuple[UUID, ...], every: bool, form: Form
+    path: Path,
+    name: str | None,
+    key: Path | None,
+    seen: bool,
+    given_up: tuple[list[UUID], ...],
+    rounds: tuple[UUID, ...],
+    every: bool,
+    form: Form,
 ) -> int:
     """Show what waits in the outbox and what was rejected.
 
@@ -90,10 +98,11 @@ def status(
     which the ledger has judged every event; `received` is how far it said itself that it has them. Where that stays less, ask
     why: a ledger that was restored to an earlier moment no longer has what it acknowledged since. `failure` is the last post that
     came to nothing: `link` where nothing of the ledger answered, `refused` where it did and took nothing; `answered_at` says
-    whether it has answered since. `stuck` counts what the ledger has turned away 20 times or more: it is named with what to do.
+    whether it has answered since. `key` is the id of the key in --key, which signs posts.
+    `stuck` counts what the ledger has turned away 20 times or more: it is named with what to do.
     What is given up is rejected without the ledger, which never hears of its number: what is put in later begins a new epoch.
     """
-    from ledger.client import Outbox
+    from ledger.client import Outbox, Signing
 
     if not path.exists():
         raise Refusal("LGR-0720", "there is no outbox here", field="outbox", value=str(path), help="`terminal send` makes one")
@@ -115,7 +124,8 @@ def status(
             for_people=_short,
         )
         stuck = [each for each in outbox.turned_away(-1) if each.tries >= STUCK]
-    emit(Report(f"terminal {stands.terminal}", [rejected, turned_away], facts={**_facts(stands), "stuck": len(stuck)}), form)
+    facts = {**_facts(stands), "stuck": len(stuck), "key": None if key is None else Signing.of_file(key).key_id}
+    emit(Report(f"terminal {stands.terminal}", [rejected, turned_away], facts=facts), form)
     for round_, events in groupby(sorted(stuck, key=_round_of), key=_round_of):
         say(_advice(round_, list(events)))
     return 1 if stands.waiting or stands.rejected else 0

@@ -21,7 +21,7 @@ from cli.main import run
 from cli.terminal import standing
 from ledger import property as house
 from ledger.application import Rounds
-from ledger.client import Door, Outbox, Retry, Sender, happened
+from ledger.client import Door, Outbox, Retry, Sender, Signing, flush, happened
 from ledger.property import OptIn, Property, Table
 from ledger.reports import CloseBetting, OpenRound, PlaceBet, RecordOutcome
 from tests.e2e.process import environment
@@ -394,6 +394,34 @@ def test_a_terminal_with_its_key_is_let_in_and_one_without_keeps_its_events(
     assert settled(dsn) == 4, "those that were turned away went with the others"
     secret = json.loads(key.read_text())["secret"]
     assert secret.encode() not in b"".join(file.read_bytes() for file in outbox.parent.glob("T-R01.outbox*"))
+
+
+def test_a_key_is_replaced_while_the_terminal_plays(
+    outbox: Path, key: Path, dsn: str, url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = json.loads(key.read_text())["key"]
+    with Outbox(outbox, terminal="T-R01") as box:
+        opening = happened(OpenRound(table="R01", game="roulette"), terminal="T-R01")
+        with serving(dsn, require_auth=True) as server, Door(server.url, auth=Signing.of_file(key), retry=Retry(tries=1)) as door:
+            box.put(opening)
+            assert flush(box, door).accepted == 1
+            capsys.readouterr()
+            assert run(["keys", "issue", "T-R01", "--json"]) == 0
+            fresh = tmp_path / "fresh.json"
+            fresh.write_text(capsys.readouterr().out)
+            assert run(["keys", "revoke", old]) == 0
+            deadline = time.monotonic() + 30
+            while flush(box, door).failure is None:  # until the service has heard that the key was revoked
+                assert time.monotonic() < deadline
+                bet = PlaceBet(player="P-1", spot="red", stake="1000", currency="MOP")
+                box.put(happened(bet, terminal="T-R01", round=opening.round))
+                time.sleep(0.05)
+            assert box.backlog == 1
+            fresh.replace(key)
+            assert flush(box, door).accepted == 1
+    capsys.readouterr()
+    run(["terminal", "status", "--outbox", str(outbox), "--key", str(key), "--json"])
+    assert json.loads(capsys.readouterr().out)["key"] == json.loads(key.read_text())["key"] != old
 
 
 # What a person decides.
