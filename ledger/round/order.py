@@ -1,4 +1,4 @@
-"""The order in which a terminal numbered its reports of a round, as far as it decides who is paid (docs/adr/0018).
+"""The order in which a terminal numbered its reports of a round, as far as it decides who is paid (docs/adr/0021).
 
 A report that waited (it was turned away for now, or the link was down) would come true later than it was meant. Where the ledger
 has taken what its terminal numbered after it, its moment is over: it is refused for good. An earlier epoch of a terminal comes

@@ -1,4 +1,4 @@
-"""B24: what a terminal numbered before something that has happened does not come true after it (docs/adr/0018)."""
+"""B24: what a terminal numbered before something that has happened does not come true after it (docs/adr/0021)."""
 
 from __future__ import annotations
 
