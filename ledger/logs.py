@@ -24,6 +24,7 @@ from typing import Any, TextIO
 _NAMES = {
     "uvicorn": "service",
     "ledger.api": "service",
+    "ledger.feed": "webhooks",
     "ledger.writer": "writer",
     "ledger.store": "store",
     "ledger.store.embedded": "postgres",

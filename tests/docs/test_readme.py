@@ -13,7 +13,7 @@ README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 
 
 def commands() -> set[str]:
-    """Every command of the program, groups by their subcommands."""
+    """Every command of the program, groups by their subcommands, and by themselves where they do something."""
     found = set()
     context = click.Context(roundledger)
     for name in roundledger.list_commands(context):
@@ -21,6 +21,8 @@ def commands() -> set[str]:
         assert command is not None
         if isinstance(command, click.Group):
             found |= {f"{name} {inner}" for inner in command.list_commands(context)}
+            if command.invoke_without_command:
+                found.add(name)
         else:
             found.add(name)
     return found

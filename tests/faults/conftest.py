@@ -17,7 +17,7 @@ HOUSE = Property(
     zone="Asia/Macau",
     gaming_day_start="06:00",
     tables=(
-        Table("R01", "A", "roulette", "MOP", "0.01"),
+        Table("R01", "A", "roulette", "MOP", "0.01", ("T-R01",)),
         Table("R02", "A", "roulette", "HKD", "0.01"),
         Table("C01", "B", "cussec", "MOP", "0.01"),
         Table("F01", "B", "fantan", "MOP", "0.10"),

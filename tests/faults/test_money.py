@@ -253,7 +253,9 @@ def test_b18_no_figure_anywhere_adds_two_currencies(floor: Floor, command: Comma
     assert sums == [("HKD", 0), ("MOP", 0)]
 
 
-COUNTS = r"position|stopped_by|launches|seat|rounds|bets|resolved|throws|holds|corrections|approvals|number|count|line"
+COUNTS = (
+    r"position|stopped_by|as_of|block|launches|seat|rounds|bets|resolved|throws|holds|corrections|approvals|number|count|line"
+)
 """What is counted in whole numbers and is no money, by a part of the column's name; any other bigint is an amount."""
 
 
@@ -275,7 +277,11 @@ def test_b18_every_table_with_amounts_has_a_currency_beside_them(dsn: str) -> No
             "WHERE table_schema = 'projection' AND table_name = 'rounds' AND column_name = 'currency'"
         ).fetchall()
     beside = {"rounds", "movements", "balances", "table_reports", "table_edges", "voids", "corrections", "late_bets"}
-    assert dict(found) == dict.fromkeys(beside, True) | dict.fromkeys(("bets", "results"), False)
-    assert {name for name, column in keys if column == "currency"} == {"balances", "table_reports", "table_edges"}
+    beside |= {"balance_changes", "drops", "slips"}
+    beside |= {"chip_kinds", "counts", "shift_counts", "slip_postings", "table_days"}  # views
+    # The chips of a slip are in the slip's currency, and what they are worth is part of their key.
+    assert dict(found) == dict.fromkeys(beside, True) | dict.fromkeys(("bets", "chips", "results"), False)
+    summed = {"balances", "balance_changes", "table_reports", "table_edges"}
+    assert {name for name, column in keys if column == "currency"} == summed
     assert {"rounds", "bets", "results"} <= {name for name, column in keys if column == "round"}
     assert of_round == [("NO",)]
