@@ -99,7 +99,8 @@ class Life(RuleBasedStateMachine):
     def deliver(self, n: int) -> None:
         """It arrives, whatever has happened since."""
         if self.kept_back:
-            report, coup, bells = self.kept_back.pop(n % len(self.kept_back))
+            # In craps they come in their order: the others are turned away until then.
+            report, coup, bells = self.kept_back.pop(0 if self.game == "craps" else n % len(self.kept_back))
             body: Any = report.body
             late = bells < len(coup.bells)
             self.act(
@@ -137,13 +138,13 @@ class Life(RuleBasedStateMachine):
     def close(self, n: int = 0) -> None:
         if self.hopeless(n, self.coup.status != "betting"):
             return
-        self.act("close", self.numbered(self.terminal.close()), self.coup.close)
+        self.act("close", self.in_turn(self.terminal.close()), self.coup.close)
 
     @rule(n=NUMBER)
     def reopen(self, n: int) -> None:
         if self.hopeless(n, not self.coup.thrown or self.coup.status != "closed"):
             return
-        self.act("reopen", self.numbered(self.terminal.report(ReopenBetting())), self.coup.reopen)
+        self.act("reopen", self.in_turn(self.terminal.report(ReopenBetting())), self.coup.reopen)
 
     @rule(n=NUMBER)
     def decide(self, n: int) -> None:
@@ -356,6 +357,17 @@ class Life(RuleBasedStateMachine):
         """The report with the terminal's next number."""
         self.sequence += 1
         return msgspec.structs.replace(report, sequence=self.sequence, epoch=self.epoch)
+
+    def in_turn(self, report: Report) -> Report:
+        """The report with its number, once it may come: in craps it is turned away while numbered ones before it are missing."""
+        report = self.numbered(report)
+        if self.game == "craps" and self.kept_back:
+            [verdict] = self.place.rounds.post([report])
+            assert verdict.refusal is not None, "it came before what its terminal had numbered before it"
+            assert verdict.refusal.code == "LGR-0304", verdict.refusal
+            while self.kept_back:
+                self.deliver(0)
+        return report
 
     def act(
         self, name: str, report: Report, in_model: Callable[[], Reasons], heir: Coup | None = None, *, personal: bool = False
