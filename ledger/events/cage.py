@@ -53,62 +53,43 @@ class ChipsCounted(Body, frozen=True, kw_only=True, omit_defaults=True):
     """In words, where somebody wrote some."""
 
 
-class FillRecorded(Body, frozen=True, kw_only=True, omit_defaults=True):
+class _Numbered(Body, frozen=True, kw_only=True, omit_defaults=True):
+    """Chips that go between the cage and a table, by a numbered slip."""
+
+    slip: UUID
+    """The slip's id: the event id of the report."""
+    number: int
+    """The slip's printed number, which the property uses once for a fill and once for a credit."""
+    property: str
+    """Id of the house."""
+    table: str
+    """Id of the table."""
+    gaming_day: date
+    """As in ChipsCounted."""
+    of_day: date | None = None
+    """As in ChipsCounted."""
+    shift: str | None = None
+    """As it was reported, where it was."""
+    currency: str
+    """That of the table."""
+    chips: tuple[Chips, ...]
+    """By denomination, none of them twice."""
+    total: str
+    """What the chips come to, in minor units."""
+    note: str | None = None
+    """In words, where somebody wrote some."""
+
+
+class FillRecorded(_Numbered, frozen=True, kw_only=True, omit_defaults=True):
     """Chips are to go from the cage to a table. In the table's own stream; they have moved once the slip is confirmed."""
 
     TOPIC: ClassVar[str] = "FillRecorded.v1"
 
-    slip: UUID
-    """The slip's id: the event id of the report."""
-    number: int
-    """The slip's printed number, which the property uses once for a fill."""
-    property: str
-    """Id of the house."""
-    table: str
-    """Id of the table."""
-    gaming_day: date
-    """As in ChipsCounted."""
-    of_day: date | None = None
-    """As in ChipsCounted."""
-    shift: str | None = None
-    """As it was reported, where it was."""
-    currency: str
-    """That of the table."""
-    chips: tuple[Chips, ...]
-    """By denomination, none of them twice."""
-    total: str
-    """What the chips come to, in minor units."""
-    note: str | None = None
-    """In words, where somebody wrote some."""
 
-
-class CreditRecorded(Body, frozen=True, kw_only=True, omit_defaults=True):
+class CreditRecorded(_Numbered, frozen=True, kw_only=True, omit_defaults=True):
     """Chips are to go from a table to the cage. In the table's own stream; they have moved once the slip is confirmed."""
 
     TOPIC: ClassVar[str] = "CreditRecorded.v1"
-
-    slip: UUID
-    """The slip's id: the event id of the report."""
-    number: int
-    """The slip's printed number, which the property uses once for a credit."""
-    property: str
-    """Id of the house."""
-    table: str
-    """Id of the table."""
-    gaming_day: date
-    """As in ChipsCounted."""
-    of_day: date | None = None
-    """As in ChipsCounted."""
-    shift: str | None = None
-    """As it was reported, where it was."""
-    currency: str
-    """That of the table."""
-    chips: tuple[Chips, ...]
-    """By denomination, none of them twice."""
-    total: str
-    """What the chips come to, in minor units."""
-    note: str | None = None
-    """In words, where somebody wrote some."""
 
 
 class DropCounted(Body, frozen=True, kw_only=True, omit_defaults=True):
