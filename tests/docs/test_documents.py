@@ -52,3 +52,9 @@ def test_every_variable_of_this_program_begins_alike() -> None:
     told = [file for file in [*files, *ROOT.glob("*.*")] if file.is_file() and file.suffix != ".pyc"]
     other = re.compile("ROUND_?LEDGER_[A-Z]")
     assert [str(file.relative_to(ROOT)) for file in told if other.search(file.read_text("utf-8", "replace"))] == []
+
+
+def test_no_page_leaves_a_file_of_its_own_in_the_clone() -> None:
+    """What a reader is told to write goes elsewhere: a report that lay in the clone was once taken for a part of it."""
+    usual = {"", ".md", ".toml", ".txt", ".py", ".yml", ".lock", ".key"}  # git takes no key
+    assert [path.name for path in ROOT.iterdir() if path.is_file() and path.suffix not in usual and path.name[0] != "."] == []
