@@ -75,15 +75,15 @@ def _statement(source: Source, columns: Sequence[Column], filters: Filters) -> t
     return statement, parameters
 
 
+_ROUNDS = ("property", "pit", "table", "game", "shift", "currency")
+
+
 def bets_by_round(conn: Connection, filters: Filters) -> Iterator[Row]:
-    """The bets decided in each round: place, gaming day, currency, hash of the regulation, spots, stakes."""
-    source = Source(
-        "bets", (), where="v.result IN ('lost', 'won', 'push')", places=("property", "pit", "table", "game", "shift", "currency")
-    )
-    conditions, parameters = _conditions(source, filters)
+    """The bets decided in each round: place, gaming day, currency, regulation's hash; spots, stakes in minor units, edges."""
+    conditions, parameters = _conditions(Source("bets", (), where="v.result IN ('lost', 'won', 'push')", places=_ROUNDS), filters)
     statement = sql.SQL(
-        "SELECT property, pit, table_id, game, gaming_day, currency, regulation_hash, array_agg(spot), array_agg(stake) "
-        "FROM report.bets AS v WHERE {} "
+        "SELECT property, pit, table_id, game, gaming_day, currency, regulation_hash, array_agg(spot), "
+        "array_agg((stake / report.amount(1, currency))::bigint), array_agg(edge) FROM report.bets AS v WHERE {} "
         "GROUP BY round, property, pit, table_id, game, gaming_day, currency, regulation_hash"
     ).format(sql.SQL(" AND ").join(conditions))
     with conn.cursor("rounds") as cursor:
@@ -92,9 +92,20 @@ def bets_by_round(conn: Connection, filters: Filters) -> Iterator[Row]:
         yield from cursor
 
 
+def corrected_since(conn: Connection, filters: Filters) -> Iterator[Row]:
+    """What was corrected of bets of closed days: place, gaming day, currency; result, stake and edge before and after."""
+    source = Source("corrected_bets", (), where="v.posted_day <> v.gaming_day", places=_ROUNDS)
+    conditions, parameters = _conditions(source, filters)
+    statement = sql.SQL(
+        "SELECT property, pit, table_id, game, gaming_day, currency, before_result, before_stake, before_edge, after_result, "
+        "after_stake, after_edge FROM report.corrected_bets AS v WHERE {}"
+    ).format(sql.SQL(" AND ").join(conditions))
+    yield from conn.execute(statement, parameters)
+
+
 def applied(conn: Connection, filters: Filters) -> list[str]:
     """The sentences on regulations applied beyond their repeal in any round that a report is about, each once."""
-    source = Source("table_days", (), places=("property", "pit", "table", "game", "shift", "currency"))
+    source = Source("table_days", (), places=_ROUNDS)
     conditions, parameters = _conditions(source, filters)
     where = sql.SQL(" AND ").join([sql.SQL("applied IS NOT NULL"), *conditions])
     found = conn.execute(sql.SQL("SELECT DISTINCT applied FROM report.table_days AS v WHERE {}").format(where), parameters)

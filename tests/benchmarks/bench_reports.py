@@ -23,7 +23,7 @@ from statistics import median
 
 import psycopg
 
-from ledger import worth
+from ledger import assumed, worth
 from projections import queries, rebuild
 from projections.reports import writers
 from projections.reports.catalog import Asked, make
@@ -118,7 +118,9 @@ class Bench:
     def write(self, name: str, form: str, filters: Filters) -> None:
         with psycopg.connect(self.ground.dsn) as conn, tempfile.TemporaryFile() as file:
             conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            writers.write(make(conn, name, Asked(filters, worth.of_log(conn))), form, file)
+            day = filters.first if filters.first == filters.last else None
+            notes = assumed.notes(conn, day=day)
+            writers.write(make(conn, name, Asked(filters, worth.of_log(conn), notes=notes)), form, file)
 
     def peak(self, day: date | None) -> float:
         """Kilobytes at the peak of a process of its own that writes the bets of one day, or all."""
