@@ -15,6 +15,7 @@ from cli import output
 from cli.options import DAY, examples, output_options
 from cli.output import Sheet, say
 from cli.session import database, reading
+from cli.writing import written_whole
 
 if TYPE_CHECKING:
     import psycopg
@@ -153,22 +154,13 @@ def asked(conn: psycopg.Connection[Any], definition: Definition, given: dict[str
 
 
 def write(report: Report, form: str, out: Path | None) -> None:
-    """Writes a report to a file, or to stdout. A file is there whole or not at all."""
+    """Writes a report to a file, which is there whole or not at all, or to stdout."""
     from projections.reports import writers
 
-    if out is None:
-        sys.stdout.flush()
-        writers.write(report, form, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-        return
-    partial = out.with_name(f"{out.name}.part")
-    try:
-        with partial.open("wb") as file:
-            writers.write(report, form, file)
-        partial.replace(out)
-    finally:
-        partial.unlink(missing_ok=True)
-    say(f"{output.counted(report.count, 'row')} in {out}")
+    with written_whole(out) as file:
+        writers.write(report, form, file)
+    if out is not None:
+        say(f"{output.counted(report.count, 'row')} in {out}")
 
 
 def tell(report: Report) -> None:
