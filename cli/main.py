@@ -34,6 +34,7 @@ COMMANDS = {
     "explain": "cli.explain:explain",
     "tables": "cli.tables:tables",
     "balances": "cli.balances:balances",
+    "trace": "cli.trace:trace",
     "report": "cli.report:report",
     "journal": "cli.journal:journal",
     "replay": "cli.replay:replay",

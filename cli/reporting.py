@@ -104,12 +104,8 @@ def print_report(dsn: str, definition: Definition, given: dict[str, Any]) -> Non
     """Makes the report that the options ask for, and writes it."""
     from projections.reports import catalog
 
-    form, out = given["form"], given["out"]
-    if given["named"] is not None:
-        if form not in ("table", given["named"]):
-            raise click.UsageError(f"--{form} and --format {given['named']} were both given: choose one")
-        form = given["named"]
-    verify_place(form, out)
+    out = given["out"]
+    form = form_of(given["form"], given["named"], out)
     with reading(dsn) as conn:
         wanted = asked(conn, definition, given)
         report = catalog.make(conn, definition.name, wanted)
@@ -121,6 +117,16 @@ def print_report(dsn: str, definition: Definition, given: dict[str, Any]) -> Non
         write(report, form, out)
     if form == "csv":
         tell(report)
+
+
+def form_of(form: str, named: str | None, out: Path | None) -> str:
+    """The form that --json, --csv or --format names; refuses two of them, and a place that cannot hold it."""
+    if named is not None:
+        if form not in ("table", named):
+            raise click.UsageError(f"--{form} and --format {named} were both given: choose one")
+        form = named
+    verify_place(form, out)
+    return form
 
 
 def draw(report: Report, wanted: Asked, path: Path) -> None:

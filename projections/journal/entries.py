@@ -19,8 +19,7 @@ from uuid import UUID
 
 import psycopg
 
-from ledger.errors import Refusal
-from ledger.money import format_plain
+from projections.checks import verify_comes_to
 
 Connection = psycopg.Connection[Any]
 _BATCH = 5000
@@ -152,16 +151,7 @@ def _verify(conn: Connection, balances: dict[tuple[str, str], int]) -> None:
         for account, currency, balance in conn.execute("SELECT account, currency, balance FROM projection.balances")
     }
     for account, currency in sorted({*kept, *balances}):
-        has, moved = kept.get((account, currency), 0), balances.get((account, currency), 0)
-        if has != moved:
-            came_to = format_plain(moved, currency)
-            raise Refusal(
-                "LGR-0520",
-                f"what moved comes to {currency} {came_to}, and the balance is {format_plain(has, currency)}",
-                field="account",
-                value=account,
-                help="roundledger replay finds the difference",
-            )
+        verify_comes_to(account, currency, balances.get((account, currency), 0), kept.get((account, currency), 0))
 
 
 # A correction and a slip name the day to which they are posted; what else a round moves is of its own day.
