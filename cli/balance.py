@@ -54,7 +54,7 @@ def balance_explained(dsn: str, account: str) -> Report:
                     }
                     for currency, balance in sorted(balances.items())
                 ],
-                legend=f"a balance is credits less debits; each movement, in order: roundledger trace {account}",
+                legend=f"each movement, in order: roundledger trace {account}; a balance is credits less debits",
             )
         ],
     )
