@@ -1,4 +1,4 @@
-"""`roundledger explain`: why a bet was paid what it was paid, from the log alone."""
+"""`roundledger explain`: why a bet was paid what it was paid, from the log alone; and what a balance is made of."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from cli.happened import happened, when
 from cli.options import Form, examples, output_options
-from cli.output import NOTHING, Column, emit_csv, emit_json, emit_lines, timestamp
+from cli.output import NOTHING, Column, emit, emit_csv, emit_json, emit_lines, timestamp
 from cli.session import database
 from cli.stories import Story, Teller
 
@@ -159,23 +159,31 @@ def _since(story: Story) -> str:
     epilog=examples(
         "roundledger explain 01939f2a-b3c4-7a1f       the beginning of the id of a bet or of a round",
         "roundledger explain 01939f2a-b3c4-7a1f --csv       a line for each bet",
+        "roundledger explain win/R01                        the balance of an account, by kind of movement",
         codes="0 explained, 1 the log has other figures than the rules give, 2 could not be done.",
     )
 )
-@click.argument("id_", metavar="BET|ROUND")
+@click.argument("id_", metavar="BET|ROUND|ACCOUNT")
 @output_options
 def explain(id_: str, form: Form) -> int:
-    """Say why a bet, or each bet of a round, was paid so.
+    """Say why a bet was paid so, or what a balance is made of.
 
-    Outcome, chance, article with its official terms, arithmetic with exact fractions, rounding, and the events with their
-    positions; by the regulation whose content the log holds, whatever the files of today say. Of what was corrected, both
+    Of a round, each of its bets is told. Of an account, such as win/R01, what it is, its balance, and which kinds of movement,
+    how many and of how much, make it up; `roundledger trace` shows each of them.
+
+    Of a bet: outcome, chance, article with its official terms, arithmetic with exact fractions, rounding, and the events with
+    their positions; by the regulation whose content the log holds, whatever the files of today say. Of what was corrected, both
     stories, with who asked for it, who approved it and why; a bet that was carried is followed from round to round.
     """
     with database() as dsn:
         import psycopg
 
+        from cli.balance import balance_explained
         from cli.ids import find
 
+        if "/" in id_:
+            emit(balance_explained(dsn, id_), form)
+            return 0
         with psycopg.connect(dsn, autocommit=True) as conn:
             found = find(conn, id_)
         explained = round_explained(dsn, found.round) if found.bet is None else bet_followed(dsn, found.round, found.bet)

@@ -15,6 +15,7 @@ from cli import output
 from cli.options import DAY, examples, output_options
 from cli.output import Sheet, say
 from cli.session import database, reading
+from cli.writing import written_whole
 
 if TYPE_CHECKING:
     import psycopg
@@ -103,12 +104,8 @@ def print_report(dsn: str, definition: Definition, given: dict[str, Any]) -> Non
     """Makes the report that the options ask for, and writes it."""
     from projections.reports import catalog
 
-    form, out = given["form"], given["out"]
-    if given["named"] is not None:
-        if form not in ("table", given["named"]):
-            raise click.UsageError(f"--{form} and --format {given['named']} were both given: choose one")
-        form = given["named"]
-    verify_place(form, out)
+    out = given["out"]
+    form = form_of(given["form"], given["named"], out)
     with reading(dsn) as conn:
         wanted = asked(conn, definition, given)
         report = catalog.make(conn, definition.name, wanted)
@@ -120,6 +117,16 @@ def print_report(dsn: str, definition: Definition, given: dict[str, Any]) -> Non
         write(report, form, out)
     if form == "csv":
         tell(report)
+
+
+def form_of(form: str, named: str | None, out: Path | None) -> str:
+    """The form that --json, --csv or --format names; refuses two of them, and a place that cannot hold it."""
+    if named is not None:
+        if form not in ("table", named):
+            raise click.UsageError(f"--{form} and --format {named} were both given: choose one")
+        form = named
+    verify_place(form, out)
+    return form
 
 
 def draw(report: Report, wanted: Asked, path: Path) -> None:
@@ -153,22 +160,13 @@ def asked(conn: psycopg.Connection[Any], definition: Definition, given: dict[str
 
 
 def write(report: Report, form: str, out: Path | None) -> None:
-    """Writes a report to a file, or to stdout. A file is there whole or not at all."""
+    """Writes a report to a file, which is there whole or not at all, or to stdout."""
     from projections.reports import writers
 
-    if out is None:
-        sys.stdout.flush()
-        writers.write(report, form, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-        return
-    partial = out.with_name(f"{out.name}.part")
-    try:
-        with partial.open("wb") as file:
-            writers.write(report, form, file)
-        partial.replace(out)
-    finally:
-        partial.unlink(missing_ok=True)
-    say(f"{output.counted(report.count, 'row')} in {out}")
+    with written_whole(out) as file:
+        writers.write(report, form, file)
+    if out is not None:
+        say(f"{output.counted(report.count, 'row')} in {out}")
 
 
 def tell(report: Report) -> None:

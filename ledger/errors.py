@@ -183,6 +183,9 @@ CODES: dict[str, Code] = {
     "LGR-0731": Code("No such webhook", 404),
     "LGR-0732": Code("A package that this form needs is not installed", 500),
     "LGR-0733": Code("Nothing can be published to this stream", 503, retryable=True),
+    # from 0770: what an auditor asks
+    "LGR-0770": Code("No account has this name", 404),
+    "LGR-0771": Code("The span ends before it begins", 422),
     # 08: who may do what
     "LGR-0801": Code("This takes a person who has proved who it is", 401, retryable=True),
     "LGR-0802": Code("No valid token", 401),

@@ -373,6 +373,14 @@ PAGES: dict[str, str] = {
         "Parquet, plots and tests of fairness need packages that are ten times as large as all the rest, so they are an extra: "
         "pip install roundledger[analysis]"
     ),
+    "LGR-0770": (
+        "An account is there from its first movement on. `roundledger balances` lists all; the reference page of accounts says "
+        "what each kind has. Names are written as they are listed, capitals included."
+    ),
+    "LGR-0771": (
+        "`--from` and `--until` are positions of the log; a time stands for the position of the last event that had "
+        "been received by then. The end is before the beginning."
+    ),
     "LGR-0801": (
         "Some reports are decisions of a person: a bet declared void, chips that came too late, a hold and its release, a "
         "correction and its approval. They count only with proof of who decided, and a name that somebody typed is none: the "

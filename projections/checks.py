@@ -1,9 +1,10 @@
-"""What every fold asks of an event before it believes it."""
+"""What every fold asks of an event before it believes it, and every reader of movements of what they come to."""
 
 from __future__ import annotations
 
 from ledger.errors import Refusal
 from ledger.events import PayoutMade, Recorded, Standing
+from ledger.money import format_plain
 
 
 class Contradiction(Refusal):
@@ -66,3 +67,16 @@ def _verify_prize(recorded: Recorded, body: PayoutMade | Standing) -> None:
         raise Contradiction(recorded, "returned is not stake + net prize")
     if body.result == "push" and prize:
         raise Contradiction(recorded, "a push has a prize")
+
+
+def verify_comes_to(account: str, currency: str, moved: int, balance: int) -> None:
+    """Raises Refusal LGR-0520 where what moved (minor units) does not come to the balance."""
+    if moved != balance:
+        came_to, has = format_plain(moved, currency), format_plain(balance, currency)
+        raise Refusal(
+            "LGR-0520",
+            f"what moved comes to {currency} {came_to}, and the balance is {has}",
+            field="account",
+            value=account,
+            help="roundledger replay finds the difference",
+        )

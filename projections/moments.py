@@ -95,7 +95,7 @@ def balances_at(conn: Connection, position: int, account_prefix: str | None = No
 
     Raises Refusal LGR-0518 where the projection `ledger` has not come so far.
     """
-    _verify_reached(conn, position)
+    verify_reached(conn, position)
     rows = conn.execute(
         """
         WITH moved AS MATERIALIZED (
@@ -155,11 +155,17 @@ def position_at(conn: Connection, time: datetime) -> int:
     return int(found[0])
 
 
-def _verify_reached(conn: Connection, position: int) -> None:
+def reached(conn: Connection) -> int:
+    """The position up to which the projection `ledger` has folded the log."""
     row = conn.execute("SELECT position FROM projection.positions WHERE name = 'ledger'").fetchone()
-    reached = row[0] if row is not None else 0
-    if position > reached:
-        raise Refusal("LGR-0518", f"the read side is at position {reached}", field="at", value=str(position), help="ask again")
+    return int(row[0]) if row is not None else 0
+
+
+def verify_reached(conn: Connection, position: int) -> None:
+    """Raises Refusal LGR-0518 where the projection `ledger` has not come so far."""
+    at = reached(conn)
+    if position > at:
+        raise Refusal("LGR-0518", f"the read side is at position {at}", field="at", value=str(position), help="ask again")
 
 
 def _behind(prefix: str | None) -> str | None:

@@ -93,6 +93,12 @@ def dsn(server_dsn: str, _admin: psycopg.Connection[Any], _template: str) -> str
     return _database(server_dsn, _admin, _template)
 
 
+@pytest.fixture(scope="module")
+def shared_dsn(server_dsn: str, _admin: psycopg.Connection[Any], _template: str) -> str:
+    """A database that the tests of one module share: what takes long to play is played once, and then only read."""
+    return _database(server_dsn, _admin, _template)
+
+
 @pytest.fixture
 def bare_dsn(server_dsn: str, _admin: psycopg.Connection[Any]) -> str:
     """A database of the test's own without any schema."""
