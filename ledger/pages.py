@@ -212,7 +212,8 @@ PAGES: dict[str, str] = {
         "The event would be refused as the round stands now, but events that the same terminal numbered before it have not come, "
         "and they may change that. Nothing was kept: send the missing events, then this one again with the same id. Or the post "
         "said that events of an earlier epoch wait (`?earlier=waiting`): send those first. An event of a round of craps waits so "
-        "for all that its terminal numbered before it in the round: one throw makes another thing of the next."
+        "for all that its terminal numbered before it in the round: one throw makes another thing of the next. So does a change "
+        "or withdrawal of a bet in every game: the bell may be among what is missing, and it counts only before that."
     ),
     "LGR-0305": "No terminal of this id has sent a numbered event.",
     "LGR-0306": (

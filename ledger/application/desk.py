@@ -111,7 +111,7 @@ class Desk:
             self._verify_right(report, sitting.round)
             self._verify_number(report, sitting.house.table.id, group)
         round_ = sitting.round
-        if report.sequence is not None and round_.terms.game == CRAPS:
+        if report.sequence is not None and (round_.terms.game == CRAPS or isinstance(report.body, _IN_TURN)):
             self._verify_turn(report, round_.terms)
         begun = about_round(self, round_, sitting.rules, body, _origin(report, sitting.house.property.tolerance), group)
         events = round_.collect_events()
@@ -190,15 +190,21 @@ class Desk:
             raise Refusal("LGR-0303", "another event has this number", field="sequence", value=str(report.sequence))
 
     def _verify_turn(self, report: Report, opened: RoundOpened) -> None:
-        """Raises Refusal LGR-0304 for a report of craps while one that its terminal numbered before it in the round is missing.
+        """Raises Refusal LGR-0304 for a report while one that its terminal numbered before it in the round is missing.
 
-        What was missing when the round opened stops no throw: it may never come.
+        What was missing when the round opened stops none of it: it may never come.
         """
         line = self._memory.sequences.known(report)
         if line is None or report.sequence is None:
             return
         same = numbering(opened.terminal, opened.epoch) == (line.terminal, line.epoch)
         refusal = line.out_of_turn(report.sequence, (opened.sequence or 0) if same else 0)
+        if refusal is None and report.behind and isinstance(report.body, _IN_TURN):
+            refusal = Refusal(
+                "LGR-0304",
+                f"events of an earlier epoch of terminal {line.terminal} about this round wait to be sent again",
+                help="send those first, then this one again with the same id",
+            )
         if refusal is not None:
             raise refusal
 
@@ -429,7 +435,7 @@ class Desk:
         round_.void_bet(rules, body.bet, origin, reason=body.reason, note=body.note)
 
     def _close(self, round_: Round, rules: Regulation, body: CloseBetting, origin: Origin, group: Group) -> None:
-        round_.close_betting(origin)
+        round_.close_betting(rules, origin)
 
     def _reopen(self, round_: Round, rules: Regulation, body: ReopenBetting, origin: Origin, group: Group) -> None:
         round_.reopen_betting(origin)
@@ -574,6 +580,9 @@ def _hindered(hindrance: Hindrance, closing: Closing) -> Refusal:
 
 
 _CORRECTIONS = (ProposeCorrection, ApproveCorrection, DeclineCorrection)
+_IN_TURN = (ChangeBet, WithdrawBet)
+"""What waits for the numbers before it in every game: among them may be the bell, and what was done to a bet before it arrived
+could not be undone by it, for the player has the chips, or the place on the layout is another's. In craps all waits."""
 _ABOUT_TABLES: dict[type, Callable[[Desk, Report, Any, Origin, Group], list[RoundEvent]]] = {
     OpenRound: Desk._open_round,
     SignOn: Desk._sign_on,
