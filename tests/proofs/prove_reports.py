@@ -2,7 +2,7 @@
 
 A house of four games plays a month from a seed, with voids, corrections, slips of the cage and closed days. Its events are
 exported as JSON and summed in DuckDB, or asked round by round what they say in the end, without the program; the variance comes
-from an oracle that was written from the gazette. Every column of every report is told by another way, or is named as one that is not.
+from an oracle that was written from the gazette. Every column of every report is told by another way, or is named with a reason.
 Each report is written in each form, read back as another program would, and compared, row by row and sum by sum. Then figures are
 planted, in the tables and in every column that is compared: each has to be found.
 """
