@@ -21,7 +21,7 @@ import msgspec
 import psycopg
 
 from ledger.errors import Refusal
-from ledger.sequences import Numbers
+from ledger.sequences import accounted
 from ledger.store import credentials, log, migrate
 from ledger.store.sequences import standings
 from ledger.store.standing import oldest_writing
@@ -360,12 +360,13 @@ def _terminals(asked: Examination) -> Found:
     epochs = 0
     for each in standings(asked.conn, None):
         epochs += 1
-        if missing := Numbers(each.received).missing():
+        if missing := accounted(each).missing():
             spans = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in missing)
             yield _finding(
                 "DR-10",
                 f"of terminal {each.terminal}, epoch {each.epoch}, at table {each.table or 'unknown'}: {spans}",
-                "roundledger terminal status at the terminal shows what its outbox still holds",
+                "roundledger terminal status at the terminal shows what its outbox still holds; what is lost, a supervisor "
+                "gives up (NumbersGivenUp)",
             )
     yield f"{epochs} epochs"
 

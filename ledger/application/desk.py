@@ -33,6 +33,7 @@ from ledger.reports import (
     CountChips,
     CountDrop,
     DeclineCorrection,
+    GiveUpNumbers,
     HoldRound,
     IssueColourChips,
     Malformed,
@@ -78,7 +79,7 @@ class Desk:
             return self._try(report, group)
         except Refusal as refusal:
             malformed = isinstance(report.body, Malformed)
-            if refusal.code in ("LGR-0303", "LGR-0304", "LGR-0521") or (malformed and refusal.code != "LGR-0804"):
+            if refusal.code in ("LGR-0303", "LGR-0304", "LGR-0307", "LGR-0521") or (malformed and refusal.code != "LGR-0804"):
                 raise  # the table is another process's, and so is what there is to know of it; or nothing there is to know helps
             # Memory may be behind the log where another process writes too. Ask, and decide again if it was. So it may be of who
             # may do what, where another process has applied a configuration.
@@ -185,7 +186,18 @@ class Desk:
         if report.sequence is None:
             return
         line = self._memory.sequences.line(report, table, group.numbered)
-        if line is not None and report.sequence in line.numbers:
+        if line is None:
+            return
+        if report.sequence in line.given_up:
+            raise Refusal(
+                "LGR-0307",
+                f"a person has given up number {report.sequence} of terminal {line.terminal}, epoch {line.epoch}, "
+                f"and table {table} went on without it",
+                field="sequence",
+                value=str(report.sequence),
+                help="what it says is put right by a correction, or reported as a new event with a number of its own",
+            )
+        if report.sequence in line.numbers:
             # A retry, mostly: the receipts tell.
             raise Refusal("LGR-0303", "another event has this number", field="sequence", value=str(report.sequence))
 
@@ -338,6 +350,14 @@ class Desk:
         house = self._verify_table(report, body.table, group)
         record = self._memory.record(body.table)
         record.issue_colours(body, house.table.currency, origin)
+        return record.collect_events()
+
+    def _give_up(self, report: Report, body: GiveUpNumbers, origin: Origin, group: Group) -> list[RoundEvent]:
+        self._verify_table(report, body.table, group)
+        record = self._memory.record(body.table)
+        record.verify_giving_up(body, origin)
+        self._memory.sequences.verify_missing(body)
+        record.give_up(body, origin)
         return record.collect_events()
 
     def _verify_table(self, report: Report, table: str, group: Group) -> House:
@@ -594,6 +614,7 @@ _ABOUT_TABLES: dict[type, Callable[[Desk, Report, Any, Origin, Group], list[Roun
     ConfirmSlip: Desk._confirm_slip,
     CancelSlip: Desk._cancel_slip,
     IssueColourChips: Desk._issue_colours,
+    GiveUpNumbers: Desk._give_up,
 }
 _ABOUT_ROUNDS: dict[type, Callable[[Desk, Round, Regulation, Any, Origin, Group], Round | None]] = {
     PlaceBet: Desk._place,

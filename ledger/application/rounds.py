@@ -40,7 +40,7 @@ from ledger.errors import Refusal
 from ledger.events import Event
 from ledger.houses import Houses
 from ledger.property import Property
-from ledger.reports import CloseDay, Received, Report, Verdict
+from ledger.reports import CloseDay, GiveUpNumbers, Received, Report, Verdict
 from ledger.round import Origin, Round, RoundEvent
 from ledger.rules import Regulation
 from ledger.sequences import Line, weighed
@@ -265,6 +265,9 @@ class Rounds(Application[UUID]):
             group.undo()
             raise
         for n, (start, end) in group.spans.items():
+            body = reports[n].body
+            if type(body) is GiveUpNumbers:
+                self._memory.sequences.gave_up(body)
             decided[n] = Verdict(
                 event_id=reports[n].event_id, status="accepted", round=reports[n].round, positions=tuple(positions[start:end])
             )

@@ -376,7 +376,7 @@ _add(
     Definition(
         "terminal-gaps",
         "Gaps in terminals' numbers",
-        "Numbers that a terminal has used and of which nothing was received.",
+        "Numbers that a terminal has used and of which nothing was received, and those that a person has given up.",
         Source("terminal_gaps", ("terminal", "epoch", "missing_from"), by_day=False, places=("property", "pit", "table", "game")),
         (
             PROPERTY,
@@ -387,10 +387,16 @@ _add(
             Column("epoch", "epoch", "position"),
             Column("missing_from", "from", "position"),
             Column("missing_to", "to", "position"),
-            count("missing", "missing"),
+            count("missing", "numbers"),
             Column("highest", "highest received", "position"),
+            text("state", "state"),
+            Column("given_up_by", "given up by", "id", below=1),
+            Column("given_up_at", "given up", "time", below=2),
+            text("reason", "reason", below=2),
+            text("note", "note", below=3),
         ),
-        legend="a terminal numbers its reports from 1 in each epoch; what is missing it still has, or it is lost",
+        legend="a terminal numbers its reports from 1 in each epoch. missing: it still has it, or it is lost; "
+        "given_up: it will not come, by a person's word",
         figures=False,
     )
 )
