@@ -13,6 +13,7 @@ from uuid import UUID
 from ledger.audit.correcting import Correcting
 from ledger.audit.documents import Documents
 from ledger.audit.findings import Finding
+from ledger.audit.terms import wrong_moment, wrong_terms
 from ledger.audit.told import Link, Told
 from ledger.errors import Refusal
 from ledger.events import (
@@ -44,8 +45,6 @@ from ledger.events import (
     ShooterChanged,
     ThrowRecorded,
 )
-from ledger.rules import MACAU
-from ledger.rules.register import opt_in_note
 
 
 class Judgement(NamedTuple):
@@ -146,59 +145,14 @@ class _Judging(Correcting):
             return
         told.opened, told.payable_unit, self.opened_at = body, int(body.payable_unit), self.now.position
         told.regulation = self.documents.of(body)
-        for kind, sha256, held in (
-            ("regulation", body.regulation_hash, self.documents.regulations),
-            ("property", body.property_hash, self.documents.houses),
-        ):
-            if sha256 not in held:
-                self.find("DOCUMENT_MISSING", f"the log does not hold the {kind} that the round names", expected=sha256)
-        if wrong := self._wrong_terms(body):
-            name, expected, found = wrong[0]
-            self.find(
-                "TERMS_DIFF", f"the round's {name} is not that of its configuration", expected=str(expected), found=str(found)
-            )
-
-    def _wrong_terms(self, body: RoundOpened) -> list[tuple[str, object, object]]:
-        house, regulation = self.documents.houses.get(body.property_hash), self.told.regulation
-        said: list[tuple[str, object, object]] = []
-        if regulation is not None:
-            said += [("regulation", regulation.order, body.regulation), ("game", regulation.game, body.game)]
-        if house is not None:
-            terms = house.tables.get(body.table)
-            said += [("property", house.id, body.property)]
-            said += [("table", "one of the property's", body.table)] if terms is None else []
-            if terms is not None:
-                said += [("game", terms.game, body.game), ("currency", terms.currency, body.currency)]
-                said += [("payable unit", str(terms.payable_unit), body.payable_unit), ("pit", terms.pit, body.pit)]
-        return [each for each in said if each[1] != each[2]]
+        for fault in wrong_terms(self.documents, body):
+            self.find(fault.code, fault.what, expected=fault.expected, found=fault.found)
 
     def _verify_moment(self) -> None:
-        """The day and the law of a round by when it was opened; one that took over bets has the law of the one before."""
         told = self.told
-        body, regulation = told.opened, told.regulation
-        house = None if body is None else self.documents.houses.get(body.property_hash)
-        if body is None or regulation is None or house is None or told.carried_from is not None:
-            return
-        day = body.received_at.astimezone(MACAU).date()
-        first, last = regulation.dates.effective_from, regulation.dates.effective_to
-        over = last is not None and day > last
-        if day < first or (over and regulation.order not in house.opt_ins):
-            self.find(
-                "NOT_IN_EFFECT",
-                f"{regulation.order} was not in effect on {day}",
-                expected=f"{first} to {last or 'now'}",
-                found=str(day),
-            )
-        elif body.applied != (opt_in_note(regulation) if over else None):
-            self.find("TERMS_DIFF", "what is said of how the regulation applies is not so", found=str(body.applied))
-        opened_day = self.documents.open_day(house, body.received_at, self.opened_at)
-        if body.gaming_day != opened_day:
-            self.find(
-                "TERMS_DIFF",
-                "the round's gaming day is not that of its opening",
-                expected=str(opened_day),
-                found=str(body.gaming_day),
-            )
+        if told.opened is not None and told.carried_from is None:
+            for fault in wrong_moment(self.documents, told.opened, self.opened_at):
+                self.find(fault.code, fault.what, expected=fault.expected, found=fault.found)
 
 
 _EFFECTS = frozenset({OutcomeCorrected, BetCorrected, PlayerAdjusted, RoundResettled, RoundVoided})

@@ -109,7 +109,7 @@ def test_the_log_as_it_stood_at_any_position_is_not_divided_within_a_report(gold
     with psycopg.connect(golden, autocommit=True) as conn:
         positions = [row[0] for row in conn.execute("SELECT notification_id FROM ledger.events ORDER BY 1")]
         causes: dict[int, str | None] = dict(conn.execute("SELECT position, body->>'cause' FROM ledger.log").fetchall())
-    for until in positions[:: max(1, len(positions) // 25)]:
+    for until in positions[:: max(1, len(positions) // 12)]:
         ours, theirs = read(golden, Scope(until=until)), read(export, Scope(until=until))
         assert ours == theirs
         last = max((each.position for events in ours.values() for each in events), default=0)
@@ -125,7 +125,7 @@ def test_the_log_as_it_stood_at_a_time_ends_with_the_last_event_received_by_then
         rows = conn.execute(
             "SELECT position, coalesce(body->>'received_at', body->>'recorded_at')::timestamptz FROM ledger.log ORDER BY 1"
         ).fetchall()
-    for _, when in rows[::40]:
+    for _, when in rows[::100]:
         ours = read(golden, Scope(until=when))
         assert ours == read(export, Scope(until=when)) == read(golden, Scope(until=max(at for at, time in rows if time <= when)))
     assert read(golden, Scope(until=datetime(2000, 1, 1, tzinfo=UTC))) == {}

@@ -13,6 +13,7 @@ import pytest
 from ledger.audit.documents import Documents
 from ledger.audit.findings import CODES
 from ledger.audit.judging import judge
+from ledger.audit.plain import Looking
 from ledger.events import (
     BetChanged,
     BetCorrected,
@@ -402,3 +403,16 @@ def test_a_bet_that_a_chain_of_rounds_carries_is_followed_by_its_links() -> None
     assert len(given) == sum(
         len(each.body.bets) for events in log.rounds.values() for each in events if isinstance(each.body, BetsCarried)
     )
+
+
+@pytest.mark.parametrize("plant", [None, *PLANTED], ids=lambda plant: "nothing" if plant is None else plant.__name__)
+def test_the_quick_look_passes_no_round_in_which_something_is_found(plant: Plant | None) -> None:
+    log = Log(NOW)
+    if plant is not None:
+        plant(log)
+    documents = Documents.of_log(log.house)
+    looking = Looking(documents)
+    passed = {id_ for id_, events in log.rounds.items() if looking.passes(events) is not None}
+    wrong = {id_ for id_, events in log.rounds.items() if judge(events, documents, id_).findings}
+    assert not passed & wrong
+    assert passed or documents.findings
