@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cli.near import did_you_mean
 from cli.options import Form, examples, output_options
 from cli.output import Column, Report, Sheet, counted, emit, header
 from cli.session import database, houses, position, reading
@@ -131,6 +132,7 @@ def balances_report(dsn: str, account: str = "", currency: str | None = None, at
     from ledger import assumed
     from ledger.money import format_plain, minor_digits
     from projections import queries
+    from projections.trace import accounts
 
     if currency is not None:
         minor_digits(currency)
@@ -138,12 +140,14 @@ def balances_report(dsn: str, account: str = "", currency: str | None = None, at
     prefix, when = account.removesuffix("*"), _moment(at)
     with reading(dsn) as conn:
         found, as_of, stopped = _read(conn, when, prefix or None, currency)
+        known = accounts(conn) if account and not found else []
         notes = [*queries.applied(conn), *assumed.notes(conn, decided=False), *stopped]
     rows = [msgspec.structs.asdict(row) for row in found if several or account in ("", row.account)]
     if account and not rows:
         more = f"; {counted(len(found), 'account')} begin so: {account}*" if found and not several else ""
         of = f" in {currency}" if currency else ""
-        notes.append(f"no account {'begins with' if several else 'is named'} {prefix}{of}{more}")
+        near = did_you_mean(prefix, known)
+        notes.append(f"no account {'begins with' if several else 'is named'} {prefix}{of}{more}{f'; {near}' if near else ''}")
     sums: dict[str, int] = {}
     for row in rows:
         sums[row["currency"]] = sums.get(row["currency"], 0) + int(row["balance"])

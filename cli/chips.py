@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 
 import click
 
-from cli.options import DAY, Form, examples, output_options
+from cli.options import DAY, Form, Group, examples, output_options
 from cli.output import Column, Report, Sheet, emit, emit_record, header, say
 from cli.persons import person_options
 from cli.session import database, position, reading
@@ -66,7 +66,7 @@ class _Pieces(click.ParamType[tuple[str, int]]):
 PIECES = _Pieces()
 
 
-@click.group()
+@click.group(cls=Group)
 def chips() -> None:
     """Counts, fills, credits and drops of tables.
 

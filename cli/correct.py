@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 import click
 
-from cli.options import Form, examples, output_options
+from cli.options import Form, Group, examples, output_options
 from cli.output import Column, Report, Sheet, emit, emit_record, header, say
 from cli.persons import person_options
 from cli.session import database, position, reading
@@ -48,7 +48,7 @@ CORRECTIONS = (
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def correct() -> None:
     """Put right what was recorded wrongly; it takes two persons.
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import click
 
-from cli.options import DAY, Form, examples, output_options
+from cli.options import DAY, Form, Group, examples, output_options
 from cli.output import Column, Report, Sheet, counted, emit, emit_record, header, say
 from cli.persons import person_options
 from cli.session import database, reading
@@ -80,7 +80,7 @@ class _State(NamedTuple):
         return "open" if self.day >= self.now else "ended, and not closed"
 
 
-@click.group()
+@click.group(cls=Group)
 def day() -> None:
     """Close gaming days, and show how they stand.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.options import Form, examples, output_options
+from cli.options import Form, Group, examples, output_options
 from cli.output import emit_record, say
 from cli.session import hint_at_variables
 
@@ -22,7 +22,7 @@ _STATUS = ["origin", "state", "directory", "log", "pid", "kept", "used", "url", 
 """What is told of a database; some of it not of every one."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group)
 def db() -> None:
     """Make, migrate, start, stop and look at the database.
 

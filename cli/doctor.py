@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import Form, examples, output_options
-from cli.output import Column, counted, emit_csv, emit_json, emit_lines, emit_record, visible
+from cli.options import Form, Group, examples, output_options
+from cli.output import Column, counted, emit_csv, emit_json, emit_lines, emit_record, quiet, visible
 from cli.progress import Progress
 from cli.session import database
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.group(
-    context_settings={"help_option_names": ["-h", "--help"]},
+    cls=Group,
     invoke_without_command=True,
     epilog=examples(
         "roundledger doctor",
@@ -34,7 +34,8 @@ def doctor(context: click.Context, service: str | None, form: Form) -> int | Non
     """Examine the ledger and its database, changing nothing.
 
     The server and what it promises, the schema, clocks and disk, who keeps others waiting, projections and wake-ups, terminals
-    with gaps, keys and tokens that end, and what waits for a person. Each finding has a code and what to do.
+    with gaps, keys and tokens that end, and what waits for a person. Each finding has a code and what to do. With --quiet nothing
+    is printed where nothing is found.
     """
     if context.invoked_subcommand is not None:
         return None
@@ -42,10 +43,10 @@ def doctor(context: click.Context, service: str | None, form: Form) -> int | Non
 
     with database(schema=False) as dsn:
         done = list(examine(dsn, service=service))
-    _emit(done, form)
-    if any(check.findings for check in done):
-        return 1
-    return 2 if any(check.result == "failed" for check in done) else 0
+    code = 1 if any(check.findings for check in done) else 2 if any(check.result == "failed" for check in done) else 0
+    if code or form != "table" or not quiet():
+        _emit(done, form)
+    return code
 
 
 _FOUND = (

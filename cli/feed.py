@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.options import Command, examples
+from cli.options import Command, examples, quiet_option
 from cli.output import say
 from cli.session import database
 
@@ -73,6 +73,7 @@ def head_of(conn: psycopg.Connection[Any], after: str | None) -> Mark:
 @filters()
 @after_option("Begin behind this position, or behind a cursor as this command says it at its end; at the beginning without it.")
 @click.option("--follow", "-f", is_flag=True, help="Wait for more at the end of the log.")
+@quiet_option
 def feed(
     types: tuple[str, ...],
     tables: tuple[str, ...],

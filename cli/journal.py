@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from cli.options import DAY, examples
+from cli.options import DAY, Group, examples, quiet_option
 from cli.output import NOTHING, counted, say
 from cli.session import database, houses, position, reading
 from cli.writing import written_whole
@@ -15,7 +15,7 @@ from cli.writing import written_whole
 FORMATS = ("beancount", "hledger", "csv")
 
 
-@click.group()
+@click.group(cls=Group)
 def journal() -> None:
     """The movements as a plain-text journal."""
 
@@ -36,6 +36,7 @@ def journal() -> None:
 @click.option("--from", "first", type=DAY, help="Gaming days from this one on.")
 @click.option("--to", "last", type=DAY, help="Gaming days up to this one, itself included.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file and not to stdout.")
+@quiet_option
 def export(form: str, day: date | None, month: str | None, first: date | None, last: date | None, out: Path | None) -> None:
     """Write the postings as a journal for beancount or hledger.
 

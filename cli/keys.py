@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.credentials import connected, hand_over, into_file, lasts, overlap, verify_free
-from cli.options import Form, examples, output_options
+from cli.options import Form, Group, examples, output_options
 from cli.output import Column, Report, Sheet, emit, emit_record, header, say, timestamp
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _COLUMNS = (
 _algorithm = click.Choice(["ed25519", "hmac-sha256"])
 
 
-@click.group()
+@click.group(cls=Group)
 def keys() -> None:
     """The keys by which terminals sign what they post.
 

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import click
 
 from cli.legible import make_legible, what_was_missing
-from cli.options import examples
+from cli.options import COMPLETE, examples
 from ledger import __version__
 from ledger.errors import Refusal
 
@@ -52,17 +52,22 @@ COMMANDS = {
     "webhooks": "cli.webhooks:webhooks",
     "db": "cli.db:db",
     "doctor": "cli.doctor:doctor",
-    "explain-error": "cli.errors:explain_error",
+    "help": "cli.help:help_",
+    "completion": "cli.completion:completion",
+    "man": "cli.man:man",
 }
 """Command → where it is; the order of the help text."""
+FORMERLY = {"explain-error": "cli.help:explain_error"}
+"""Names that commands had, and that are understood as long as somebody may type them."""
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are asked for."""
+    """A group whose commands are imported when they are asked for; those of `formerly` are not listed."""
 
-    def __init__(self, *args: Any, lazy: dict[str, str], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, lazy: dict[str, str], formerly: dict[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._lazy = lazy
+        self._known = {**lazy, **formerly}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order in which a newcomer needs them."""
@@ -70,16 +75,16 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Imports the command."""
-        if cmd_name not in self._lazy:
+        if cmd_name not in self._known:
             return None
-        module, _, name = self._lazy[cmd_name].partition(":")
+        module, _, name = self._known[cmd_name].partition(":")
         found = getattr(importlib.import_module(module), name)
         assert isinstance(found, click.Command)
         return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does it, naming the near miss among commands that are not imported yet."""
-        if args and not args[0].startswith("-") and args[0] not in self._lazy:
+        if args and not args[0].startswith("-") and args[0] not in self._known:
             raise click.NoSuchCommand(args[0], possibilities=self._lazy, ctx=ctx)
         return super().resolve_command(ctx, args)
 
@@ -113,6 +118,7 @@ class Program(LazyGroup):
 @click.group(
     cls=Program,
     lazy=COMMANDS,
+    formerly=FORMERLY,
     context_settings=CONTEXT,
     epilog=examples(
         "roundledger demo                                      play a day and see what comes out",
@@ -144,7 +150,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     try:
-        returned = roundledger.main(list(arguments), prog_name="roundledger", standalone_mode=False)
+        returned = roundledger.main(list(arguments), prog_name="roundledger", complete_var=COMPLETE, standalone_mode=False)
         sys.stdout.flush()
     except Refusal as refusal:
         click.echo(refusal.render(), err=True)

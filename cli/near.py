@@ -10,13 +10,18 @@ _COMPARED = 20_000
 
 
 def nearest(word: str, known: Collection[str], number: int = 3) -> list[str]:
-    """The names most like a word, whatever their case; the nearest first, none where nothing is near."""
+    """The names most like a word, whatever their case; the nearest first, none where nothing is near.
+
+    One that differs in case alone is the only one.
+    """
     from difflib import get_close_matches
 
     word = word[:_LONGEST].lower()
     folded: dict[str, str] = {}
     for name in known:
         folded.setdefault(name.lower(), name)
+    if word in folded:
+        return [folded[word]]
     if len(folded) > _COMPARED:
         folded = {low: name for low, name in folded.items() if low[:8] == word[:8]}
     return [folded[low] for low in get_close_matches(word, list(folded)[:_COMPARED], number)]

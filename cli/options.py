@@ -26,8 +26,34 @@ def _one_form(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
     return value
 
 
+def quiet_option(command: Command) -> Command:
+    """The option --quiet, which `cli.output.say` and progress obey; a command that needs to know asks `cli.output.quiet`."""
+
+    def silenced(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        if value:
+            ctx.meta[QUIET] = True
+
+    return click.option(
+        "--quiet",
+        "-q",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=silenced,
+        help="Say nothing on stderr but errors: no notes, no progress.",
+    )(command)
+
+
+QUIET = "cli.quiet"
+"""Under which a context keeps that nothing is to be said."""
+
+
+COMPLETE = "LEDGER_COMPLETE"
+"""The variable by which a shell asks the program what completes a word."""
+
+
 def output_options(command: Command) -> Command:
-    """The options --json and --csv, of which one may be given; the command receives `form`."""
+    """The options --json and --csv, of which one may be given, and --quiet; the command receives `form`."""
 
     @functools.wraps(command)
     def with_form(*arguments: Any, as_json: bool, as_csv: bool, **options: Any) -> Any:
@@ -51,13 +77,48 @@ def output_options(command: Command) -> Command:
         callback=_one_form,
         help="Print JSON. Amounts are strings of minor units, exact ones too, or a fraction of these (700/3).",
     )
-    return cast(Command, json(csv(with_form)))  # the wrapper takes what the command does
+    return cast(Command, json(csv(quiet_option(with_form))))  # the wrapper takes what the command does
 
 
-def examples(*lines: str, codes: str = "") -> str:
-    """The end of a help text: real examples as they are typed, and the exit codes where they say more than 0 and 2."""
-    shown = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
-    return f"{shown}\n\n\b\nExit codes: {codes}" if codes else shown
+CODES = "0 done, 2 could not be done."
+
+
+def examples(*lines: str, codes: str = CODES) -> str:
+    """The end of a help text: real examples as they are typed, and the exit codes."""
+    shown = "\n".join(f"  {line}" for line in lines)
+    return f"\b\n{_EXAMPLES}\n{shown}\n\n\b\nExit codes: {codes}"
+
+
+_EXAMPLES = "Examples:"
+
+
+def examples_of(epilog: str) -> list[str]:
+    """The examples at the end of a help text, as they are typed."""
+    _, _, after = epilog.partition(f"{_EXAMPLES}\n")
+    return [line.strip() for line in after.partition("\n\n")[0].splitlines() if line.strip()]
+
+
+class Group(click.Group):
+    """A group whose help ends in the first examples of what is in it."""
+
+    _SHOWN = 6
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As click does it, with examples where the group has none of its own."""
+        if self.epilog:
+            super().format_epilog(ctx, formatter)
+            return
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(self.examples_of_commands(ctx))
+
+    def examples_of_commands(self, ctx: click.Context) -> str:
+        """The end of the help text, made of what is in the group."""
+        commands = [self.get_command(ctx, name) for name in self.list_commands(ctx)]
+        found = [examples_of(command.epilog or "") for command in commands if command is not None]
+        return examples(
+            *[some[0] for some in found if some][: self._SHOWN], codes="0 done, 1 a difference was found, 2 could not be done."
+        )
 
 
 class _Day(click.ParamType[date]):

@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple
 
 import click
 
-from cli.options import Form
+from cli.options import QUIET, Form
 from ledger import __version__
 from projections.reports.cells import guarded
 from projections.reports.cells import visible as visible
@@ -273,9 +273,16 @@ def _write(text: str) -> None:
 # ---------------------------------------------------------------------------------------------------------------------- words
 
 
+def quiet() -> bool:
+    """Whether the command that runs was told to say nothing."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(QUIET))
+
+
 def say(text: str) -> None:
-    """One line for the person, on stderr."""
-    click.echo(text, err=True)
+    """One line for the person, on stderr; nothing where `quiet`."""
+    if not quiet():
+        click.echo(text, err=True)
 
 
 def say_lines(lines: Iterable[str]) -> None:

@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import Self
 
-from cli.output import say
+from cli.output import quiet, say
 
 
 class Progress:
@@ -17,7 +17,7 @@ class Progress:
         self._what = what
         self._total = total
         self._unit = unit
-        self._live = sys.stderr.isatty()
+        self._live = sys.stderr.isatty() and not quiet()
         self._every = 0.1 if self._live else 5.0
         self._began = self._last = time.monotonic()
         self._drawn = False

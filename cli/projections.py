@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import Form, examples, output_options
+from cli.options import Form, Group, examples, output_options
 from cli.output import Column, Report, Sheet, counted, emit, emit_json, emit_lines, emit_record, header, say, to_the_second
 from cli.progress import Progress
 from cli.session import database
@@ -34,7 +34,7 @@ _COMPARED = (
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group)
 def projections() -> None:
     """Look after what balances and reports are read from.
 

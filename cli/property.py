@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.options import FILE, Form, examples, output_options
+from cli.options import FILE, Form, Group, examples, output_options
 from cli.output import Column, Report, Sheet, counted, emit, emit_csv, emit_json, emit_record, say
 from cli.regulations import ASSUMPTIONS, assumption_rows
 from cli.session import database
@@ -29,7 +29,7 @@ _PEOPLE = (Column("person", "person"), Column("roles", "roles"))
 _CHANGES = (Column("entry", "entry"), Column("was", "in force"), Column("now", "in the file"))
 
 
-@click.group("property")
+@click.group("property", cls=Group)
 def property_() -> None:
     """The property: its tables, limits, people, gaming day."""
 

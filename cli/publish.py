@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cli.feed import after_option, chosen, filters
-from cli.options import FILE, examples
+from cli.options import FILE, examples, quiet_option
 from cli.output import counted, say
 from cli.session import database
 
@@ -24,6 +24,7 @@ from cli.session import database
 @filters(subject=False)
 @after_option("Begin behind this position or cursor; where it was left without it.")
 @click.option("--once", is_flag=True, help="End at the end of the log.")
+@quiet_option
 def publish(
     url: str,
     stream: str,

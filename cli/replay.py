@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.options import Form, examples, output_options
-from cli.output import counted, emit_json, emit_lines, emit_record, say
+from cli.output import counted, emit_json, emit_lines, emit_record, quiet, say
 from cli.progress import Progress
 from cli.session import database
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     epilog=examples(
         "roundledger replay",
         "roundledger replay --json | jq .equal",
+        "roundledger replay --quiet || echo different",
         codes="0 equal, 1 different (the first difference is named), 2 could not run or nothing to compare.",
     )
 )
@@ -27,7 +28,7 @@ def replay(form: Form) -> int:
     """Fold the log afresh and compare with the live tables.
 
     The whole log is folded into tables of their own, and every row is compared. Nothing is appended to the log, nothing live is
-    written; regulations and properties are read from the log alone.
+    written; regulations and properties are read from the log alone. With --quiet nothing is printed where all is equal.
     """
     with database() as dsn:
         found = compare(dsn)
@@ -35,7 +36,7 @@ def replay(form: Form) -> int:
         emit_json(document(found))
     elif form == "csv":
         emit_record(record(found), form)
-    else:
+    elif exit_code(found) or not quiet():
         emit_lines(verdict(found))
     return exit_code(found)
 

@@ -11,7 +11,7 @@ import click
 from cli.options import DAY, Form, examples, output_options
 from cli.output import Column, Report, Sheet, emit, header
 from cli.reporting import Reports
-from cli.session import database, houses, known_tables, position, reading
+from cli.session import database, houses, position, reading, strange_table
 
 COLUMNS = (
     Column("table", "table"),
@@ -149,8 +149,7 @@ def outcomes(table: str | None, day: date | None, form: Form) -> None:
         with reading(dsn) as conn:
             counts = queries.outcomes(conn, table, day)
             at, notes = position(conn, "tables")
-            if table is not None and table not in (known := known_tables(dsn, conn)):
-                notes.append(f"no table {table} is known; tables: {', '.join(known) or 'none'}")
+            notes += strange_table(dsn, conn, table)
         facts = header(property=houses(dsn), table=table, period=_period(day), as_of_position=at)
     rows = [msgspec.structs.asdict(count) for count in counts]
     emit(Report("Outcomes", [Sheet(OUTCOMES, rows, name="outcomes")], facts, notes), form)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli import output
-from cli.options import DAY, examples, output_options
+from cli.options import DAY, Group, examples, output_options
 from cli.output import Sheet, say
 from cli.session import database, reading
 from cli.writing import written_whole
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import psycopg
 
     from projections.reports.catalog import Asked, Definition
+    from projections.reports.filters import Filters
     from projections.reports.model import Report, Row
 
 FORMS = ("table", "csv", "ndjson", "json", "xlsx", "parquet", "html")
@@ -109,6 +110,7 @@ def print_report(dsn: str, definition: Definition, given: dict[str, Any]) -> Non
     with reading(dsn) as conn:
         wanted = asked(conn, definition, given)
         report = catalog.make(conn, definition.name, wanted)
+        report.notes = [*strange(conn, wanted.filters), *report.notes]
         if given.get("plot") is not None:
             draw(report, wanted, given["plot"])
         if form == "table":
@@ -127,6 +129,22 @@ def form_of(form: str, named: str | None, out: Path | None) -> str:
         form = named
     verify_place(form, out)
     return form
+
+
+def strange(conn: psycopg.Connection[Any], filters: Filters) -> list[str]:
+    """A note, with what may be meant, for each place that was asked for and is none: a report without rows would not say so."""
+    from cli.near import did_you_mean
+    from projections.reports import queries
+
+    asked_for = {name: value for name in queries.OF_PLACES if (value := getattr(filters, name)) is not None}
+    places = queries.places(conn) if asked_for else {}
+    notes = []
+    for name, value in asked_for.items():
+        known = places[name]
+        if value not in known:
+            there_are = f"there are: {', '.join(sorted(known)) or 'none'}"
+            notes.append(f"no {name} {value} is known; {did_you_mean(value, known) or there_are}")
+    return notes
 
 
 def draw(report: Report, wanted: Asked, path: Path) -> None:
@@ -227,7 +245,7 @@ def _row(report: Report, values: Row) -> dict[str, Any]:
     return found
 
 
-class Reports(click.Group):
+class Reports(Group):
     """The group of all reports: those of the catalogue, besides the commands that it is given."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -12,9 +12,9 @@ import click
 
 from cli import corrected
 from cli.happened import came_apart
-from cli.options import DAY, Form, examples, output_options
+from cli.options import DAY, Form, Group, examples, output_options
 from cli.output import Amount, Column, Report, Row, Sheet, emit, exact, header, plain
-from cli.session import database, known_tables, position, reading
+from cli.session import database, position, reading, strange_table
 from ledger import assumed
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ _IF_ANY = ("carried_in", "carried_out", "stakes_returned", "escrow", "commission
 LEGEND = "win = stakes lost − prizes, which are net of commission and breakage"
 
 
-@click.group()
+@click.group(cls=Group)
 def rounds() -> None:
     """The rounds: a list of them, or one whole."""
 
@@ -190,8 +190,7 @@ def list_(
     with database() as dsn, reading(dsn) as conn:
         found = queries.rounds_list(conn, table=table, status=status, day=day, before=before, waiting=waiting, limit=limit)
         at, notes = position(conn, "ledger")
-        if table is not None and table not in (known := known_tables(dsn, conn)):
-            notes.append(f"no table {table} is known; tables: {', '.join(known) or 'none'}")
+        notes += strange_table(dsn, conn, table)
         resting = assumed.notes(conn, day=day, decided=False)
         short = shortened(conn, [row.round for row in found]) if form == "table" else {}
     notes += _waiting([row.round for row in found if row.settled_at is not None and row.escrow != "0"])

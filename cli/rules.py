@@ -9,7 +9,7 @@ import click
 
 from cli.check import check
 from cli.game_page import page
-from cli.options import Form, examples, output_options
+from cli.options import Form, Group, examples, output_options
 from cli.output import Column, Report, Sheet, emit
 from cli.regulations import (
     ASSUMPTIONS,
@@ -85,7 +85,7 @@ VOIDS = (
 _DATES = ("dated", "published", "in_force_from", "effective_from", "effective_to")
 
 
-@click.group()
+@click.group(cls=Group)
 def rules() -> None:
     """The regulations: chances, edges, what a bet would be paid."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from cli.near import did_you_mean
 from cli.output import say
 
 if TYPE_CHECKING:
@@ -73,6 +74,15 @@ def known_tables(dsn: str, conn: psycopg.Connection[Any]) -> list[str]:
 
     configured = {table.id for config in properties(dsn) for table in config.tables}
     return sorted(configured | set(queries.tables_played(conn)))
+
+
+def strange_table(dsn: str, conn: psycopg.Connection[Any], table: str | None) -> list[str]:
+    """A note, with what may be meant, where a table that was asked for is none that is known."""
+    known = known_tables(dsn, conn)
+    if table is None or table in known:
+        return []
+    near = did_you_mean(table, known)
+    return [f"no table {table} is known; {f'{near} ' if near else ''}tables: {', '.join(known) or 'none'}"]
 
 
 def houses(dsn: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
+from cli.near import did_you_mean
 from cli.options import Form, examples, output_options
 from cli.output import Column, Report, Sheet, emit, header
-from cli.session import database, houses, position, reading
+from cli.session import database, houses, known_tables, position, reading
 
 _COLUMNS = (
     Column("table", "table"),
@@ -53,8 +54,10 @@ def tables(table: str | None, form: Form) -> None:
         with reading(dsn) as conn:
             at, found = liabilities(conn, Terms(), table)
             _, stopped = position(conn, "ledger")
+            known = known_tables(dsn, conn)
         facts = header(property=houses(dsn), table=table, as_of_position=at)
     if table is not None and not found:
-        raise Refusal("LGR-0602", "no table of this id is configured", field="TABLE", value=table, help="roundledger tables")
+        near = did_you_mean(table, known) or "roundledger tables shows all"
+        raise Refusal("LGR-0602", "no table of this id is configured", field="TABLE", value=table, help=near)
     rows = [msgspec.structs.asdict(line) for line in found]
     emit(Report("Tables", [Sheet(_COLUMNS, rows, name="tables", legend=_LEGEND)], facts, stopped), form)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.credentials import connected, hand_over, into_file, lasts, overlap, verify_free
-from cli.options import Form, examples, output_options
+from cli.options import Form, Group, examples, output_options
 from cli.output import Column, Report, Sheet, emit, emit_record, header, say, timestamp
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _COLUMNS = (
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def tokens() -> None:
     """The bearer tokens of people.
 

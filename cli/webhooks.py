@@ -9,7 +9,7 @@ import click
 
 from cli.credentials import connected, hand_over, into_file, verify_free
 from cli.feed import after_option, chosen, filters, head_of
-from cli.options import Form, examples, output_options
+from cli.options import Form, Group, examples, output_options
 from cli.output import Column, Report, Sheet, counted, emit, emit_record, header, say
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _DEAD = (
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def webhooks() -> None:
     """The addresses to which events are sent.
 

@@ -185,6 +185,8 @@ CODES: dict[str, Code] = {
     "LGR-0731": Code("No such webhook", 404),
     "LGR-0732": Code("A package that this form needs is not installed", 500),
     "LGR-0733": Code("Nothing can be published to this stream", 503, retryable=True),
+    "LGR-0740": Code("Not an export of the log", 422),
+    "LGR-0741": Code("The export is not in the order of the log", 422),
     # from 0770: what an auditor asks
     "LGR-0770": Code("No account has this name", 404),
     "LGR-0771": Code("The span ends before it begins", 422),

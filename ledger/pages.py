@@ -440,6 +440,14 @@ PAGES: dict[str, str] = {
         "`roundledger publish` needs a broker with JetStream that it reaches, the extra `nats` of this program, and that no "
         "other process publishes to the same stream. The detail says which of these it is."
     ),
+    "LGR-0740": (
+        "`roundledger verify --from FILE` reads what `roundledger feed > FILE` wrote: an event a line, each with its data, plain "
+        "or compressed by gzip. The detail shows the line."
+    ),
+    "LGR-0741": (
+        "In the log each event has a higher position than the one before it. A file that was sorted otherwise, or put together "
+        "of two exports that overlap, is none that can be read as a log."
+    ),
     "LGR-0723": (
         "What a person decides (a bet declared void, chips that came too late, a hold and its release, a correction and its "
         "approval) counts by that person's token, which is stored nowhere. Had it to wait, it would be sent with the token of "

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from cli.options import Group
 from cli.terminal.running import run
 from cli.terminal.sending import send
 from cli.terminal.standing import status
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group)
 def terminal() -> None:
     """A table's terminal, which loses nothing.
 

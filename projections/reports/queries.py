@@ -143,6 +143,18 @@ def tables(conn: Connection) -> dict[tuple[str, str], tuple[str, str]]:
     return {(property_, table): (pit, game) for property_, table, pit, game in found}
 
 
+OF_PLACES = ("property", "pit", "table", "game")
+"""The filters whose values `places` knows."""
+
+
+def places(conn: Connection) -> dict[str, set[str]]:
+    """Filter → the values that it can have: what is configured now, and where rounds were played."""
+    found = conn.execute(
+        "SELECT property, pit, table_id, game FROM report.tables UNION SELECT property, pit, table_id, game FROM report.rounds"
+    ).fetchall()
+    return {name: {row[n] for row in found if row[n] is not None} for n, name in enumerate(OF_PLACES)}
+
+
 def _raw(text: str) -> sql.SQL:
     """SQL that stands in this package."""
     return sql.SQL(text)

@@ -14,9 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 import psycopg
 
+from cli.main import roundledger
 from ledger import events, reports, rights
 from ledger.api import codes
 from ledger.errors import CODES
@@ -249,6 +251,28 @@ def accounts_page() -> str:
     return _page(["# Accounts\n", _HEAD, CHART, "\n".join(accounts) + "\n", OF_SLIPS, "\n".join(slips) + "\n", COUNT_WIN])
 
 
+def cli_page() -> str:
+    """Every command with its help text."""
+    told = list(_commands(click.Context(roundledger, info_name="roundledger", **_ON_PAPER)))
+    listed = "\n".join(f"- [`{name}`](#{name.replace(' ', '-')})" for name, _ in told) + "\n"
+    parts = [f"## {name}\n\n```text\n{text}\n```\n" for name, text in told]
+    return _page(["# Commands\n", _HEAD, COMMANDS, listed, *parts])
+
+
+_ON_PAPER: dict[str, Any] = {"help_option_names": ["-h", "--help"], "terminal_width": 100, "color": False}
+
+
+def _commands(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    """(name, help text) of a command and of all below it."""
+    yield ctx.command_path, "\n".join(line.rstrip() for line in ctx.get_help().splitlines())
+    if isinstance(ctx.command, click.Group):
+        for name in ctx.command.list_commands(ctx):
+            command = ctx.command.get_command(ctx, name)
+            assert command is not None
+            if not command.hidden:
+                yield from _commands(click.Context(command, info_name=name, parent=ctx, **_ON_PAPER))
+
+
 def _named(account: str) -> str:
     return account.replace("{", "<").replace("}", ">")
 
@@ -303,6 +327,14 @@ def tables_page(dsn: str) -> str:
             parts += [f"## {title}\n", f"{row[0] if row else ''}\n", *_relations(conn, schema, "###")]
     return _page(parts)
 
+
+COMMANDS = """\
+What `--help` says, of every command. Data goes to stdout, words go to stderr; `--json` and `--csv` are for programs, and
+`--quiet` leaves the words out. Every command ends with 0 (done, and where something was compared, equal), 1 (a difference was
+found) or 2 (it could not be done); with 130 where it was interrupted, and 141 where nobody read on, as after `| head`.
+`roundledger help CODE` says what an [error code](refusals.md) means, `roundledger completion SHELL` makes a shell complete
+commands, and `roundledger man` writes these texts as manual pages.
+"""
 
 CHART = """\
 Every amount that moves is one row of `movements`: it leaves one account, its debit, and reaches another, its credit. So what an
@@ -375,7 +407,7 @@ Any event can be refused with:
 
 REFUSALS = """\
 Every error that a person or a terminal can cause has a code, which never changes its meaning. The door answers it as a problem of
-RFC 9457 with the HTTP status given here; the command line prints `error[CODE]` and exits with 2. `roundledger explain-error CODE`
+RFC 9457 with the HTTP status given here; the command line prints `error[CODE]` and exits with 2. `roundledger help CODE`
 and `GET /problems/CODE` print the same text. *Worth sending again* means that the very same input may succeed later.
 
 Some are so only while something that comes before may still be under way. An event with a number is judged for good where
@@ -494,6 +526,7 @@ def main() -> int:
     (PAGES / "events.md").write_text(events_page(), "utf-8")
     (PAGES / "rights.md").write_text(rights_page(), "utf-8")
     (PAGES / "accounts.md").write_text(accounts_page(), "utf-8")
+    (PAGES / "cli.md").write_text(cli_page(), "utf-8")
     (PAGES / "refusals.md").write_text(refusals_page(), "utf-8")
     with tempfile.TemporaryDirectory() as directory:
         Path(directory).chmod(0o711)  # as root the server is another user

@@ -54,6 +54,10 @@ def test_the_page_of_accounts_is_what_the_code_says() -> None:
     assert page("accounts.md") == references.accounts_page(), AGAIN
 
 
+def test_the_page_of_commands_is_what_their_help_says() -> None:
+    assert page("cli.md") == references.cli_page(), AGAIN
+
+
 def test_every_account_that_money_reaches_is_in_the_chart() -> None:
     kinds = {name.split("/")[0] for name in ACCOUNTS}
     moved = keep_books(life(EVERYTHING)).movements

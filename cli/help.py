@@ -1,0 +1,102 @@
+"""`roundledger help`: what a command does, and what an error code means; of codes, `explain-error` says so as well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import click
+
+from cli.options import Form, examples, output_options
+from cli.output import Column, emit_csv, emit_json, emit_record
+from ledger.errors import CODES, Refusal
+
+_COLUMNS = ("code", "title", "status", "retryable", "text")
+_CODE = re.compile(r"(?:LGR-)?([0-9]{1,4})", re.ASCII | re.IGNORECASE)
+
+
+@click.command(
+    "help",
+    epilog=examples(
+        "roundledger help LGR-0412       what an error code means, and what to do",
+        "roundledger help rules settle   as rules settle --help",
+        "roundledger help codes          all error codes",
+    ),
+)
+@click.argument("words", nargs=-1, metavar="[CODE|codes|COMMAND...]")
+@output_options
+@click.pass_context
+def help_(ctx: click.Context, words: tuple[str, ...], form: Form) -> None:
+    """Say what an error CODE means, or what a COMMAND does.
+
+    A code may be written without LGR- and zeros in front: 412. Without anything, all commands are listed.
+    """
+    if len(words) == 1 and _CODE.fullmatch(words[0]):
+        tell_code(words[0], form)
+    elif words == ("codes",):
+        list_codes(form)
+    else:
+        text = _help_of(ctx.find_root(), words)
+        if not emit_record({"command": " ".join(words), "text": text}, form):
+            click.echo(text)
+
+
+@click.command("explain-error", hidden=True, epilog=examples("roundledger explain-error LGR-0412"))
+@click.argument("code", required=False)
+@output_options
+def explain_error(code: str | None, form: Form) -> None:
+    """Say what the error CODE means; without one, list all. Another name of `roundledger help CODE`."""
+    if code is None:
+        list_codes(form)
+    else:
+        tell_code(code, form)
+
+
+def _help_of(root: click.Context, words: Sequence[str]) -> str:
+    """The help text of the command that the words name; click's own error, with near misses, where they name none."""
+    ctx = root
+    for word in words:
+        if not isinstance(ctx.command, click.Group):
+            raise click.UsageError(f"{ctx.command_path} has no commands of its own", ctx)
+        name, command, _ = ctx.command.resolve_command(ctx, [word])
+        assert command is not None, "click has refused what is no command"
+        ctx = click.Context(command, info_name=name, parent=ctx)
+    return ctx.get_help()
+
+
+def tell_code(text: str, form: Form) -> None:
+    """Prints the page of a code. Raises Refusal LGR-0111 for one that is none."""
+    from ledger.pages import page
+
+    found = _CODE.fullmatch(text)
+    code = f"LGR-{found[1]:0>4}" if found else text
+    if code not in CODES:
+        raise Refusal("LGR-0111", "no error has this code", field="code", value=text, help="roundledger help codes lists all")
+    if form == "table":
+        click.echo((page(code) or "").rstrip("\n"))
+    elif form == "csv":
+        _csv([_told(code)])
+    else:
+        emit_json(_told(code))
+
+
+def list_codes(form: Form) -> None:
+    """Prints all codes with their titles."""
+    if form == "table":
+        for code, meaning in CODES.items():
+            click.echo(f"{code}  {meaning.title}")
+    elif form == "csv":
+        _csv(list(map(_told, CODES)))
+    else:
+        emit_json(list(map(_told, CODES)))
+
+
+def _csv(told: list[dict[str, object]]) -> None:
+    emit_csv([Column(name, name, "number" if name == "status" else "text") for name in _COLUMNS], told)
+
+
+def _told(code: str) -> dict[str, object]:
+    from ledger.pages import PAGES
+
+    meaning = CODES[code]
+    return dict(zip(_COLUMNS, (code, meaning.title, meaning.status, meaning.retryable, PAGES.get(code)), strict=True))

@@ -1,0 +1,357 @@
+"""An audit of a log: every round of a scope gathered and judged, in one process or in several side by side."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import msgspec
+
+from ledger.audit.beside import Beside
+from ledger.audit.chains import Chains
+from ledger.audit.documents import Documents
+from ledger.audit.findings import Finding
+from ledger.audit.from_export import ExportSource, Stretch, Survey, following
+from ledger.audit.from_log import LogSource
+from ledger.audit.gathering import Gatherer, Row
+from ledger.audit.judging import Judgement, judge
+from ledger.audit.plain import Looking, Plain
+from ledger.audit.reading import unreadable
+from ledger.audit.scope import EVERYTHING, Scope
+from ledger.audit.told import Link
+from ledger.errors import Refusal
+from ledger.events import Recorded
+
+Progress = Callable[[int, int], None]
+"""Called with the parts that are done, and how many there are."""
+
+_PART_EVENTS = 20_000
+"""Events of a part, about: small enough that progress shows, large enough that few rounds straddle."""
+_PART_BYTES = 8 << 20
+_FEW = 40_000
+"""Below so many positions one process is sooner done than several have begun."""
+_FEW_BYTES = 16 << 20
+
+
+class Money(msgspec.Struct):
+    """What the rounds came to in one currency, by the log; minor units."""
+
+    handle: int = 0
+    """Stakes that lost or won."""
+    lost: int = 0
+    prizes: int = 0
+    commission: int = 0
+    breakage: int = 0
+    escrow: int = 0
+    """Stakes of bets that nothing has decided."""
+
+    @property
+    def win(self) -> int:
+        """Of the house: the stakes that lost less the prizes, and what it keeps of these."""
+        return self.lost - self.prizes + self.commission + self.breakage
+
+
+class Tally(msgspec.Struct):
+    """What was gone through."""
+
+    events: int = 0
+    rounds: int = 0
+    bets: int = 0
+    """Each in the round in which it was placed."""
+    payouts: int = 0
+    open: int = 0
+    """Rounds that have not ended."""
+    money: dict[str, Money] = msgspec.field(default_factory=dict)
+    """By currency."""
+
+    def of(self, currency: str) -> Money:
+        """What the rounds came to in a currency."""
+        return self.money.setdefault(currency, Money())
+
+    def plain(self, round_: Plain) -> None:
+        """Adds a plain round."""
+        self.rounds += 1
+        self.bets += round_.bets
+        self.payouts += round_.payouts
+        money = self.of(round_.currency)
+        money.handle += round_.handle
+        money.lost += round_.lost
+        money.prizes += round_.prizes
+        money.commission += round_.commission
+        money.breakage += round_.breakage
+
+    def judged(self, judgement: Judgement) -> None:
+        """Adds a round that was judged with care."""
+        told = judgement.told
+        self.rounds += 1
+        self.open += not told.ended
+        if told.opened is None:
+            return
+        money = self.of(told.opened.currency)
+        for bet in told.bets.values():
+            self.bets += bet.carried_from is None
+            says = bet.standing
+            if bet.left is not None or says.result == "void":
+                continue
+            if says.result == "open":
+                money.escrow += bet.stake
+                continue
+            money.handle += 0 if says.result == "push" else bet.stake
+            money.lost += bet.stake if says.result == "lost" else 0
+            money.prizes += int(says.prize)
+            money.commission += int(says.commission)
+            money.breakage += int(says.breakage)
+            self.payouts += says.result != "lost"
+
+    def add(self, other: Tally) -> None:
+        """Adds what another part came to."""
+        for name in ("events", "rounds", "bets", "payouts", "open"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for currency, money in other.money.items():
+            mine = self.of(currency)
+            for name in Money.__struct_fields__:
+                setattr(mine, name, getattr(mine, name) + getattr(money, name))
+
+
+class Audited(NamedTuple):
+    """What an audit found."""
+
+    findings: list[Finding]
+    """In the order of the log, as far as they have a place there."""
+    tally: Tally
+    position: int
+    """Up to which the log was read."""
+    seconds: float
+
+
+class Work(NamedTuple):
+    """What a process has to know to judge any part."""
+
+    where: str | Path
+    scope: Scope
+    share: tuple[str, int] | None
+    """Of a database: the snapshot, and up to which position it is read."""
+    stop: int
+    """Of an export: the byte behind the last line."""
+    house: tuple[Recorded, ...]
+    following: Mapping[UUID, int]
+
+
+class Done(NamedTuple):
+    """What came of one part."""
+
+    tally: Tally
+    findings: list[Finding]
+    links: list[Link]
+    beside: list[Recorded]
+    left: list[Recorded]
+    """What is not whole in this part."""
+    following: Mapping[UUID, int]
+    position: int
+
+
+def audit(
+    where: str | Path,
+    scope: Scope = EVERYTHING,
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    part_size: int | None = None,
+) -> Audited:
+    """Judges every round of a scope, of the database with this connection string or of an export at this path.
+
+    With `jobs` the parts are judged by so many processes; a small log by one all the same. `part_size` is for tests: events, or
+    bytes, of a part. Raises psycopg.Error where the database cannot be used, and Refusal for what cannot be read at all.
+    """
+    began = time.monotonic()
+    with _plan(where, scope, jobs, part_size) as plan:
+        merging = _Merging(plan.work)
+        for n, done in enumerate(_each(_judge_part, plan.work, plan.parts, plan.jobs), 1):
+            merging.take(done)
+            if progress is not None:
+                progress(n, len(plan.parts))
+        merging.finish(plan.source)
+    return Audited(_in_order(merging.findings), merging.tally, merging.position, time.monotonic() - began)
+
+
+class _Plan(NamedTuple):
+    source: LogSource | ExportSource
+    work: Work
+    parts: list[Any]
+    jobs: int
+
+
+@contextmanager
+def _plan(where: str | Path, scope: Scope, jobs: int, size: int | None) -> Iterator[_Plan]:
+    """What there is to do, while the state of the log that is read is held."""
+    if isinstance(where, Path):
+        export = ExportSource(where, scope)
+        length = where.stat().st_size
+        jobs = jobs if size or length > _FEW_BYTES else 1
+        parts = export.parts(_number(length, size or _PART_BYTES, jobs))
+        bare = Work(where, scope, None, export.stop, (), {})
+        surveys: list[Survey] = list(_each(_survey_part, bare, parts, jobs))
+        house = tuple(each for survey in surveys for each in survey.house)
+        yield _Plan(export, bare._replace(house=house, following=following(surveys)), parts, jobs)
+        return
+    with LogSource(where, scope) as source:
+        jobs = jobs if size or source.end > _FEW else 1
+        house_events, follow = source.survey()
+        work = Work(where, scope, source.share(), -1, tuple(house_events), follow)
+        yield _Plan(source, work, list(source.parts(_number(source.end, size or _PART_EVENTS, jobs))), jobs)
+
+
+def _number(length: int, size: int, jobs: int) -> int:
+    return max(1, jobs, -(-length // size))
+
+
+def _each(task: Callable[[Work, Any], Any], work: Work, parts: Sequence[Any], jobs: int) -> Iterator[Any]:
+    """What comes of each part, in order. No more parts are under way than processes and one, so that results do not pile up."""
+    if jobs == 1 or len(parts) == 1:
+        for part in parts:
+            yield task(work, part)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_begin, initargs=(work,)) as pool:
+        waiting: list[Future[Any]] = []
+        try:
+            for part in parts:
+                waiting.append(pool.submit(_task, task, part))
+                if len(waiting) > jobs + 1:
+                    yield waiting.pop(0).result()
+            while waiting:
+                yield waiting.pop(0).result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+# In a process of its own.
+
+_works: list[Work] = []
+"""What this process was begun with."""
+
+
+def _begin(work: Work) -> None:
+    _works[:] = [work]
+
+
+def _task(task: Callable[[Work, Any], Any], part: Any) -> Any:
+    return task(_works[0], part)
+
+
+def _survey_part(work: Work, part: Stretch) -> Survey:
+    assert isinstance(work.where, Path)
+    return ExportSource(work.where, work.scope, stop=work.stop).survey_part(part)
+
+
+@lru_cache(maxsize=1)
+def _looking(house: tuple[Recorded, ...]) -> tuple[Documents, Looking]:
+    documents = Documents.of_log(house)
+    return documents, Looking(documents)
+
+
+def _judge_part(work: Work, part: Any) -> Done:
+    documents, looking = _looking(work.house)
+    done = Done(Tally(), [], [], [], [], {}, 0)
+
+    def cannot(row: Row, refusal: Refusal) -> None:
+        done.findings.append(unreadable(row, refusal))
+
+    gatherer = Gatherer(
+        wanted=None if work.scope.whole else work.scope.takes,
+        afterwards=work.following,
+        beside=done.beside.append,
+        unreadable=cannot,
+    )
+    with _rows(work, part) as rows:
+        for events in gatherer.whole(rows):
+            _judge(events, documents, looking, done)
+    done.tally.events = gatherer.events
+    return done._replace(left=gatherer.left(), following=gatherer.following, position=gatherer.position)
+
+
+@contextmanager
+def _rows(work: Work, part: Any) -> Iterator[Iterator[Row]]:
+    if isinstance(work.where, Path):
+        yield ExportSource(work.where, work.scope, stop=work.stop).rows(part)
+        return
+    with LogSource(work.where, work.scope, share=work.share) as source:
+        yield source.rows(part)
+
+
+def _judge(events: list[Recorded], documents: Documents, looking: Looking, done: Done) -> None:
+    passed = looking.passes(events)
+    if passed is not None:
+        done.tally.plain(passed)
+        return
+    judgement = judge(events, documents, events[0].stream)
+    done.tally.judged(judgement)
+    done.findings.extend(judgement.findings)
+    done.links.extend(judgement.links)
+
+
+class _Merging:
+    """The parts put together, in the order of the log."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._documents, self._looking = _looking(work.house)
+        self.findings = list(self._documents.findings)
+        self.tally = Tally()
+        self.position = 0
+        self._chains = Chains()
+        self._beside = Beside()
+        self._gatherer = Gatherer(wanted=None if work.scope.whole else work.scope.takes, afterwards=work.following)
+
+    def take(self, done: Done) -> None:
+        """The next part."""
+        self.tally.add(done.tally)
+        self.findings += done.findings
+        self.position = max(self.position, done.position)
+        self._chains.take(done.links)
+        self._beside.take(done.beside)
+        self._judge(self._gatherer.take_up(done.left, done.following))
+
+    def finish(self, source: LogSource | ExportSource) -> None:
+        """There are no more parts."""
+        self._judge(self._gatherer.rest())
+        if not self._work.scope.whole:
+            self._follow(source)
+        self.findings += self._chains.finish()
+        if self._work.scope.whole:
+            self.findings += self._beside.findings
+
+    def _judge(self, rounds: Iterable[list[Recorded]]) -> None:
+        done = Done(self.tally, self.findings, [], [], [], {}, 0)
+        for events in rounds:
+            _judge(events, self._documents, self._looking, done)
+        self._chains.take(done.links)
+
+    def _follow(self, source: LogSource | ExportSource) -> None:
+        """What rounds outside of the scope say of the bets that went to them or came from them."""
+        seen: set[UUID] = set()
+        while wanted := self._chains.others() - seen:
+            seen |= wanted
+            gatherer = Gatherer(afterwards=self._work.following)
+            rounds = [*gatherer.whole(source.whole_rounds(wanted)), *gatherer.rest()]
+            for events in rounds:
+                self._chains.answer(judge(events, self._documents, events[0].stream))
+
+
+def _in_order(findings: Sequence[Finding]) -> list[Finding]:
+    """Each once, those with a place in the log by that."""
+    once = {each.id: each for each in findings}
+    return sorted(once.values(), key=lambda each: int(each.evidence[0].position) if each.evidence else 0)
+
+
+def by_code(findings: Iterable[Finding]) -> dict[str, int]:
+    """Reason code → findings."""
+    return dict(sorted(Counter(each.code for each in findings).items()))

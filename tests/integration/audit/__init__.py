@@ -1,0 +1,1 @@
+"""The audit over real logs: in Postgres, and in exports of them."""

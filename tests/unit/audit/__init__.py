@@ -1,0 +1,1 @@
+"""The audit's judgement, on the golden logs and on what is planted in them."""
