@@ -64,6 +64,7 @@ def create_app(
     rate: Rate | None = None,
     noted: Noted | None = None,
     feed: Feed | None = None,
+    projections: bool = True,
     body_seconds: float = BODY_SECONDS,
     drain_seconds: float = 30.0,
 ) -> Starlette:
@@ -71,11 +72,12 @@ def create_app(
 
     `now` is the service's clock; `writer` replaces the writer of default size; `access` says who may come in: without it
     everybody may, and nobody is known; `rate` replaces the usual one; `noted` is where requests are noted; `feed` is where
-    the feed comes from, without which it is refused; `drain_seconds` bounds the end.
+    the feed comes from, without which it is refused; without `projections` none are run by this service, and it answers for none;
+    `drain_seconds` bounds the end.
     """
     rate = Rate() if rate is None else rate
     noted = noted or Noted(Metrics())
-    door = Door(reader, writer or Writer(rounds.post), now, body_seconds, noted, feed)
+    door = Door(reader, writer or Writer(rounds.post), now, body_seconds, noted, feed, projections=projections)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

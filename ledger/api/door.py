@@ -26,7 +26,7 @@ from ledger.api.metrics import Metrics
 from ledger.api.parameters import REPORT_FORMS, digits, one_day, parameters, report_form
 from ledger.api.strictjson import printable
 from ledger.api.tracing import Tracing
-from ledger.api.views import Answer, AskedReport, Health, Item, Reader, Ready, Time
+from ledger.api.views import Answer, AskedReport, Health, Item, Reader, Ready, Run, Time
 from ledger.errors import Refusal
 from ledger.pages import page
 from ledger.reports import Report, Verdict
@@ -77,6 +77,8 @@ class Door:
         body_seconds: float,
         noted: Noted,
         feed: Feed | None = None,
+        *,
+        projections: bool = True,
     ) -> None:
         self.writer = writer
         self._reader = reader
@@ -84,6 +86,8 @@ class Door:
         self._body_seconds = body_seconds
         self._metrics, self._tracing = noted
         self._feed = feed
+        self._runs_projections = projections
+        self._projections_run: Run = "here" if projections else "not here"
 
     async def post_events(self, request: Request) -> Response:
         behind = _behind(request)
@@ -251,13 +255,14 @@ class Door:
             with anyio.fail_after(HEALTH_SECONDS):
                 projections, end, age = await self._look(self._standing)
         except (TimeoutError, psycopg.OperationalError, *UNFIT):
-            return Health(status="away", waiting=waiting)
-        behind = age > BEHIND_SECONDS or any(projection.stopped_at for projection in projections)
+            return Health(status="away", waiting=waiting, projections_run=self._projections_run)
+        late = age > BEHIND_SECONDS or any(projection.stopped_at for projection in projections)
         return Health(
-            status="behind" if behind else "ok",
+            status="behind" if late and self._runs_projections else "ok",
             position=str(_reached(projections)),
             log=str(end),
             waiting=waiting,
+            projections_run=self._projections_run,
             projections=projections,
         )
 
@@ -275,7 +280,7 @@ class Door:
         try:
             with anyio.fail_after(HEALTH_SECONDS):
                 await self._look(self._reader.verify_schema)
-                projections = await self._look(self._reader.projections)
+                projections = await self._look(self._reader.projections) if self._runs_projections else []
         except TimeoutError:
             raise Refusal("LGR-0501", "the database did not answer", help="ask again in a moment") from None
         for projection in projections:
@@ -285,7 +290,7 @@ class Door:
                     f"projection {projection.name} stands still at position {projection.stopped_by}: {projection.stop_reason}",
                     help="posts are taken all the same; start the service again once what stopped it is repaired",
                 )
-        return _json(Ready(status="ready"))
+        return _json(Ready(status="ready", projections_run=self._projections_run))
 
     async def get_metrics(self, request: Request) -> Response:
         parameters(request)
@@ -293,7 +298,9 @@ class Door:
         with contextlib.suppress(TimeoutError, psycopg.OperationalError, *UNFIT), anyio.fail_after(HEALTH_SECONDS):
             standing = await self._look(self._standing)
         following, webhooks = ((), {}) if self._feed is None else (self._feed.positions(), self._feed.webhooks())
-        text = self._metrics.exposition(self.writer.waiting, standing, following, webhooks)
+        text = self._metrics.exposition(
+            self.writer.waiting, standing, following, webhooks, projections_run=self._runs_projections
+        )
         return Response(text, headers={"Cache-Control": "no-store", "Content-Type": metrics.MEDIA_TYPE})
 
     async def get_time(self, request: Request) -> Response:
