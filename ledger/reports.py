@@ -699,6 +699,13 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     trusts_terminals: bool = False
     """Whether a terminal that did not sign is believed: on a machine of one's own."""
 
+    def author(self, body: Body, *, personal: bool) -> str | None:
+        """The person whose act a report is, where it is a person's; `personal`: it comes from no terminal.
+
+        A fact of the table is nobody's: whose token travelled with it was never asked whether they may report it.
+        """
+        return self.person if self.person is not None and (personal or isinstance(body, PERSONS_ACTS)) else None
+
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """One event as a terminal reported it, checked in its shape but not yet decided upon."""
@@ -730,12 +737,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     body: Body
 
     def from_caller(self, caller: Caller) -> Report:
-        """The report with who sent it, and whose act it is.
-
-        A fact of the table is nobody's: whose token travelled with it was never asked whether they may report it.
-        """
-        persons = self.personal or isinstance(self.body, PERSONS_ACTS)
-        return msgspec.structs.replace(self, caller=caller, by=caller.person if persons else None)
+        """The report with who sent it, and whose act it is."""
+        return msgspec.structs.replace(self, caller=caller, by=caller.author(self.body, personal=self.personal))
 
 
 class Received(msgspec.Struct, frozen=True, kw_only=True):

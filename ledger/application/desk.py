@@ -108,8 +108,11 @@ class Desk:
         if sitting is None:
             sitting = self._sit(report, group)
         else:
-            self._rest_on_roles(report, group)
-            self._verify_right(report, sitting.round)
+            house = self._houses.in_force(sitting.round.terms)
+            if not sitting.has_let_in(report, house):
+                self._rest_on_roles(report, group)
+                self._verify_right(report, sitting.round)
+                sitting.let_in(report, house)
             self._verify_number(report, sitting.house.table.id, group)
         round_ = sitting.round
         if report.sequence is not None and (round_.terms.game == CRAPS or isinstance(report.body, _IN_TURN)):

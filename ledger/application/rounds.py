@@ -232,7 +232,8 @@ class Rounds(Application[UUID]):
             group.events.extend(events)
             group.spans[n] = (start, len(group.events))
             group.claims[start] = Claim(report.event_id, mark(report), len(events))
-            group.receive(self._memory.sequences.known(report), report)
+            if report.sequence is not None:
+                group.receive(self._memory.sequences.known(report), report)
         if refused and known is None:
             # A refusal is final only if the report was not accepted before.
             known = self._recorder.receipts([reports[n].event_id for n, _, _ in refused])
@@ -286,6 +287,8 @@ class Rounds(Application[UUID]):
         """The verdicts in order, with what was received by now of the terminals that number their reports."""
         told: dict[Line, Received] = {}
         for n, report in enumerate(reports):
+            if report.sequence is None:
+                continue
             line = self._memory.sequences.known(report)
             if line is not None:
                 if line not in told:
