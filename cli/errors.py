@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cli.options import Form, examples, output_options
+from cli.options import Form, examples, output_options_without_amounts
 from cli.output import Column, emit_csv, emit_json
 from ledger.errors import CODES, Refusal
 
@@ -13,7 +13,7 @@ _COLUMNS = ("code", "title", "status", "retryable", "text")
 
 @click.command("explain-error", epilog=examples("roundledger explain-error LGR-0412", "roundledger explain-error 412"))
 @click.argument("code", required=False)
-@output_options
+@output_options_without_amounts
 def explain_error(code: str | None, form: Form) -> None:
     """Say what the error CODE means; without one, list all."""
     from ledger.pages import page
