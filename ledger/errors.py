@@ -43,6 +43,7 @@ CODES: dict[str, Code] = {
     "LGR-0113": Code("The body did not arrive in time", 408, retryable=True),
     "LGR-0120": Code("No such report", 404),
     "LGR-0121": Code("The report cannot be asked for so", 422),
+    "LGR-0122": Code("The player's reference looks like a document's number", 422),
     # 02: the life of a round
     "LGR-0201": Code("The table's last round is not settled", 409, retryable=True),
     "LGR-0202": Code("No such round", 404, retryable=True, early=True),

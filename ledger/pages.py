@@ -48,6 +48,11 @@ PAGES: dict[str, str] = {
         "A report is of one gaming day, of a month, or from one day to another, and of a part of the house. Which filters it "
         "takes, its help says; a filter that does not concern it is refused, for it would answer another question."
     ),
+    "LGR-0122": (
+        "Players are known by references of the house's own making, and what is once in the log stays there. This one has the "
+        "form of an identity card's or a passport's number. Where it is a number of the house's own, write it otherwise: "
+        "P-12345678."
+    ),
     "LGR-0201": "A table plays one round at a time: record the outcome of its last round first.",
     "LGR-0202": (
         "No round with this id is known yet. A round begins with roundledger.RoundOpened.v1, whose subject is the "
@@ -336,8 +341,8 @@ PAGES: dict[str, str] = {
     ),
     "LGR-0610": (
         "Who signs on to a table is one of the property's people, with the role in which they sign on; so is the dealer or the "
-        "supervisor whom an opening names, unless that person is signed on to the table. People and their roles are declared in "
-        "the property's configuration. Whoever is signed on can always sign off."
+        "supervisor whom an opening names, unless that person is signed on to the table; and so is whoever put winning chips "
+        "back. People and their roles are declared in the property's configuration. Whoever is signed on can always sign off."
     ),
     "LGR-0611": (
         "The configuration leaves out a table that has a round open, or takes the last terminal from it: nobody could end the "

@@ -38,7 +38,7 @@ from ledger.reports import (
 )
 
 ANY_EVENT = (
-    *("LGR-0103", "LGR-0106", "LGR-0107", "LGR-0108"),
+    *("LGR-0103", "LGR-0106", "LGR-0107", "LGR-0108", "LGR-0122"),
     *("LGR-0301", "LGR-0303", "LGR-0304", "LGR-0307"),
     *("LGR-0503", "LGR-0504", "LGR-0521", "LGR-0524"),
     *("LGR-0801", "LGR-0804"),
@@ -69,7 +69,7 @@ BY_REPORT: Mapping[type[Data], tuple[str, ...]] = {
     VoidRound: (*_UNDECIDED, *_SUCCESSOR, "LGR-0219"),
     VoidBet: _OPEN_BET,
     RecordLateBet: (_NO_ROUND, "LGR-0221", *_MONEY, *_SPOT),
-    RestoreChips: (_NO_ROUND, "LGR-0212", "LGR-0217", "LGR-0220"),
+    RestoreChips: (_NO_ROUND, "LGR-0212", "LGR-0217", "LGR-0220", "LGR-0610"),
     HoldRound: (_NO_ROUND, "LGR-0212"),
     ReleaseRound: (_NO_ROUND, "LGR-0224", "LGR-0225", "LGR-0226"),
     ProposeCorrection: (

@@ -485,6 +485,9 @@ class Desk:
         return begun
 
     def _restore(self, round_: Round, rules: Regulation, body: RestoreChips, origin: Origin, group: Group) -> None:
+        if body.restored_by not in self._memory.record(round_.terms.table).at.values():
+            self._houses.verify_at_table(round_.terms, body.restored_by, field="data.restored_by")
+            group.rest_on(self._houses.premise)
         round_.restore_chips(rules, origin, restored_by=body.restored_by, source=body.source, bets=body.bets, note=body.note)
 
     def _late_bet(self, round_: Round, rules: Regulation, body: RecordLateBet, origin: Origin, group: Group) -> None:
@@ -564,7 +567,7 @@ class Desk:
 
 def rests_on_configuration(report: Report) -> bool:
     """Whether what becomes of a report depends on the configuration in force at the moment of its append."""
-    return isinstance(report.body, OpenRound | SignOn) or rights.takes_role(report)
+    return isinstance(report.body, OpenRound | SignOn | RestoreChips) or rights.takes_role(report)
 
 
 def _origin(report: Report, tolerance: timedelta | None) -> Origin:
