@@ -191,7 +191,7 @@ def _show(state: _State, form: Form) -> int:
 
 
 def _read(dsn: str, house: str | None, day: date | None) -> _State:
-    from ledger.sequences import Numbers
+    from ledger.sequences import accounted
     from ledger.store.sequences import standings
     from projections import days, queries
 
@@ -206,7 +206,7 @@ def _read(dsn: str, house: str | None, day: date | None) -> _State:
         closed = days.closed(conn, config.id, asked)
         tables = {table.id for table in config.tables}
         for each in standings(conn):
-            missing = Numbers(each.received).missing() if each.table in tables else []
+            missing = accounted(each).missing() if each.table in tables else []
             if missing:
                 numbers = ", ".join(days.span(first, last_) for first, last_ in missing)
                 unfinished.append(days.Unfinished(code="terminal_gap", table=each.table, what=f"{each.terminal} {numbers}"))

@@ -17,15 +17,16 @@ _STOP = 15.0
 
 
 @contextmanager
-def service(dsn: str) -> Iterator[str]:
-    """`roundledger serve` on a free loopback port, on the database at `dsn`; gives its URL, and stops it at the end.
+def service(dsn: str, *, projections: bool = True) -> Iterator[str]:
+    """`roundledger serve` on a free loopback port, on the database at `dsn`; gives its URL, and stops it at the end. Without
+    `projections` somebody else has to run them.
 
     The service ends with this process even if this one is killed, for it stops when its stdin does. Raises Refusal LGR-0704 with
     the service's last words where it does not start.
     """
     with tempfile.TemporaryFile("w+") as words:
         process = subprocess.Popen(
-            again.command("cli", "serve", "--port", "0", "--while-stdin"),
+            again.command("cli", "serve", "--port", "0", "--while-stdin", *([] if projections else ["--no-projections"])),
             env=again.environment(LEDGER_DSN=dsn),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -11,6 +11,8 @@ from typing import Any, Literal, TypeVar, cast
 
 import click
 
+from ledger.logs import FORM
+
 Form = Literal["table", "json", "csv"]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -78,6 +80,20 @@ def output_options(command: Command) -> Command:
         help="Print JSON. Amounts are strings of minor units, exact ones too, or a fraction of these (700/3).",
     )
     return cast(Command, json(csv(quiet_option(with_form))))  # the wrapper takes what the command does
+
+
+def log_option(command: Command) -> Command:
+    """The option --log of what runs until it is told to stop; the command receives `form`."""
+    option = click.option(
+        "--log",
+        "form",
+        default="lines",
+        show_default=True,
+        envvar=FORM,
+        type=click.Choice(["lines", "json"]),
+        help="How the log is written to stderr.",
+    )
+    return option(command)
 
 
 CODES = "0 done, 2 could not be done."

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import Form, Group, examples, output_options
+from cli.options import Form, Group, examples, log_option, output_options
 from cli.output import Column, Report, Sheet, counted, emit, emit_json, emit_lines, emit_record, header, say, to_the_second
 from cli.progress import Progress
 from cli.session import database
+from ledger.logs import FORM
 
 if TYPE_CHECKING:
     from projections.rebuild import Compared, Version
@@ -38,8 +41,9 @@ _COMPARED = (
 def projections() -> None:
     """Look after what balances and reports are read from.
 
-    Their tables are folded from the log and can be folded anew at any time: `rebuild` builds them beside the live ones while
-    everything goes on, `diff` compares, `switch` puts them in place, `drop` lets go of those that were replaced.
+    Their tables are folded from the log and can be folded anew at any time. `run` keeps them up to date where no service does;
+    `rebuild` builds them beside the live ones while everything goes on, `diff` compares, `switch` puts them in place, `drop` lets
+    go of those that were replaced.
     """
 
 
@@ -214,6 +218,34 @@ def switch(patience: float, form: Form) -> None:
         emit_json(msgspec.to_builtins(found))
     else:
         emit_record({"position": found.position, "seconds": str(found.seconds), "views": " ".join(found.views)}, form)
+
+
+@projections.command(
+    epilog=examples(
+        "roundledger projections run                   beside: roundledger serve --no-projections",
+        "LEDGER_DSN='host=db.example.com dbname=ledger' roundledger projections run --log json",
+        codes="0 it was told to stop, 2 could not be done.",
+    )
+)
+@log_option
+def run(form: str) -> None:
+    """Keep balances and reports up to date, until interrupted.
+
+    What `roundledger serve` does in a process beside it, this does on any machine that reaches the database, and hears of new
+    events from there. More than one may run: each batch is folded once, and where one process ends the others go on.
+    """
+    import threading
+
+    from projections.process import run as follow
+
+    os.environ[FORM] = form
+    told = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: told.set())
+    with database() as dsn:
+        say("projections: running")
+        follow(dsn, lambda _: told.wait())
+    say("stopped")
 
 
 @projections.command(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from cli.options import FILE, examples
+from cli.options import FILE, examples, log_option
 from cli.output import say
 from cli.session import database
 from ledger.logs import FORM
@@ -45,14 +45,12 @@ HOST, PORT, RATE = "127.0.0.1", 8044, 500.0
     help="Requests a second of one terminal or person; of all who prove nothing at one address, ten times as many.",
 )
 @click.option(
-    "--log",
-    "form",
-    default="lines",
+    "--projections/--no-projections",
+    default=True,
     show_default=True,
-    envvar=FORM,
-    type=click.Choice(["lines", "json"]),
-    help="How the service writes its log to stderr.",
+    help="Keep balances and reports up to date in a process beside this one; or leave that to `roundledger projections run`.",
 )
+@log_option
 @click.option("--while-stdin", is_flag=True, hidden=True, help="Stop when stdin ends.")
 def serve(
     host: str,
@@ -62,13 +60,14 @@ def serve(
     tls_cert: Path | None,
     tls_key: Path | None,
     rate: float,
+    projections: bool,
     form: str,
     while_stdin: bool,
 ) -> None:
     """Take events from terminals over HTTP, until interrupted.
 
-    What they post is decided and stored, and the projections are kept up to date. The address is printed on stdout when requests
-    are answered. /openapi.json describes what is served.
+    What they post is decided and stored, and the projections are kept up to date, unless others do that. The address is printed
+    on stdout when requests are answered. /openapi.json describes what is served.
     """
     from cli.property import apply_property, read_property
     from ledger import logs
@@ -85,7 +84,7 @@ def serve(
     with database() as dsn:
         if config is not None and apply_property(dsn, config):
             say(f"property {config.id}: applied")
-        with opened(dsn, host=host, port=port, require_auth=require_auth, tls=tls, rate=rate) as server:
+        with opened(dsn, host=host, port=port, require_auth=require_auth, tls=tls, rate=rate, projections=projections) as server:
             if tls is None and not is_loopback(host, port):
                 say(f"warning: {UNENCRYPTED}")
             if while_stdin:

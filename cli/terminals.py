@@ -17,6 +17,7 @@ _COLUMNS = (
     Column("contiguous", "all up to", "number"),
     Column("highest", "highest", "number"),
     Column("missing", "missing"),
+    Column("given_up", "given up", if_any=True),
 )
 _ALL = 1 << 62
 """No limit to the gaps that are counted."""
@@ -29,6 +30,7 @@ _SUMMED = (
     Column("epochs", "epochs", "number"),
     Column("received", "received", "number"),
     Column("gaps", "missing", "number"),
+    Column("given_up_count", "given up", "number", if_any=True),
 )
 
 
@@ -44,14 +46,15 @@ _SUMMED = (
 )
 @click.argument("terminal", required=False)
 @click.option("--epochs", is_flag=True, help="One line for each epoch, and not only for each terminal.")
-@click.option("--gaps", is_flag=True, help="The epochs of which something is missing, and what.")
+@click.option("--gaps", is_flag=True, help="The epochs of which something is missing or given up, and what.")
 @click.option("--forks", is_flag=True, help="Instead: the numbers that stand for more than one event.")
 @output_options
 def terminals(terminal: str | None, epochs: bool, gaps: bool, forks: bool, form: Form) -> int:
     """Show what was received of each terminal.
 
     Terminals number their events from 1, anew in each epoch. A number that is missing between others is an event that the
-    terminal has made and the ledger has not got.
+    terminal has made and the ledger has not got. One that will never come, a supervisor gives up (`roundledger terminal send
+    NumbersGivenUp`): it is not missing any more, and --gaps shows it apart.
 
     One line for each terminal shows its latest epoch, and over all its epochs how many there are, how many numbers were received
     and how many are missing. --epochs shows each epoch by itself.
@@ -66,7 +69,7 @@ def terminals(terminal: str | None, epochs: bool, gaps: bool, forks: bool, form:
     import psycopg
 
     from ledger.errors import Refusal
-    from ledger.sequences import Numbers
+    from ledger.sequences import Numbers, accounted
     from ledger.store.sequences import standings
 
     with database() as dsn, psycopg.connect(dsn) as conn:
@@ -81,9 +84,9 @@ def terminals(terminal: str | None, epochs: bool, gaps: bool, forks: bool, form:
         )
     rows = []
     for each in found:
-        numbers = Numbers(each.received)
+        numbers = accounted(each)
         missing = numbers.missing()
-        if missing or not gaps:
+        if missing or each.given_up or not gaps:
             rows.append(
                 {
                     "received": sum(last - first + 1 for first, last in each.received),
@@ -93,7 +96,9 @@ def terminals(terminal: str | None, epochs: bool, gaps: bool, forks: bool, form:
                     "table": each.table,
                     "contiguous": numbers.contiguous,
                     "highest": each.received[-1][1] if each.received else 0,
-                    "missing": ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in missing),
+                    "missing": _spans(missing),
+                    "given_up": _spans(Numbers().with_(each.given_up).spans),
+                    "given_up_count": sum(last - first + 1 for first, last in each.given_up),
                 }
             )
     incomplete = sum(1 for row in rows if row["missing"])
@@ -104,6 +109,10 @@ def terminals(terminal: str | None, epochs: bool, gaps: bool, forks: bool, form:
     sheet = Sheet(_COLUMNS, rows, name="terminals") if by_epoch else Sheet(_SUMMED, _summed(rows), name="terminals")
     emit(Report("Terminals", [sheet], header(), notes), form)
     return 1 if incomplete else 0
+
+
+def _spans(spans: list[tuple[int, int]]) -> str:
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
 
 
 def _summed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -117,6 +126,7 @@ def _summed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "epochs": len(own),
             "received": sum(row["received"] for row in own),
             "gaps": sum(row["gaps"] for row in own),
+            "given_up_count": sum(row["given_up_count"] for row in own),
         }
         for own in found.values()
     ]

@@ -1,4 +1,5 @@
-"""What is on record of a table itself: who works there, its slips, and what its players' colour chips are worth.
+"""What is on record of a table itself: who works there, its slips, what its players' colour chips are worth, and which of its
+terminals' numbers will not come.
 
 A slip is written by one person and signed by another; until then it has moved nothing. What is wrong is cancelled and never
 edited: a slip that nobody has signed by one person, a signed one by two.
@@ -24,6 +25,7 @@ from ledger.events import (
     DropCounted,
     Event,
     FillRecorded,
+    NumbersGivenUp,
     SlipCancelled,
     SlipConfirmed,
 )
@@ -33,6 +35,7 @@ from ledger.reports import (
     ConfirmSlip,
     CountChips,
     CountDrop,
+    GiveUpNumbers,
     IssueColourChips,
     RecordCredit,
     RecordFill,
@@ -70,13 +73,15 @@ class Slip(msgspec.Struct):
 class TableRecord(Staff):
     """The table's own stream. Not thread-safe: the one writer of the table holds it."""
 
-    __slots__ = ("colours", "slips")
+    __slots__ = ("colours", "given_up", "slips")
 
     def __init__(self, table: str) -> None:
         super().__init__(table)
         self.slips: dict[UUID, Slip] = {}
         self.colours: dict[str, int] = {}
         """Player → what one of their colour chips is worth, in minor units."""
+        self.given_up: list[tuple[str, int, int, int]] = []
+        """Terminal, epoch, first and last number that will not come."""
 
     def apply(self, body: Event) -> None:
         """Changes the state by one event that has happened; decides nothing."""
@@ -233,6 +238,30 @@ class TableRecord(Staff):
         value = self.colours.get(player)
         return value is not None and stake % value == 0
 
+    # Numbers that will not come.
+
+    def verify_giving_up(self, said: GiveUpNumbers, origin: Origin) -> None:
+        """Raises unless a person says so, of numbers that were not given up before. Whether all are missing, the count knows."""
+        verify_person(origin)
+        for terminal, epoch, first, last in self.given_up:
+            if (terminal, epoch) == (said.of_terminal, said.of_epoch) and first <= said.last and said.first <= last:
+                raise Refusal(
+                    "LGR-0308",
+                    f"numbers {first} to {last} of terminal {terminal}, epoch {epoch}, were given up before",
+                    field="first",
+                    value=str(said.first),
+                    help="roundledger terminals --gaps lists what is missing",
+                )
+
+    def can_give_up(self, said: GiveUpNumbers, origin: Origin) -> bool:
+        """Whether `give_up` would succeed."""
+        return succeeds(self.verify_giving_up, said, origin)
+
+    def give_up(self, said: GiveUpNumbers, origin: Origin) -> None:
+        """Puts on record that numbers of a terminal will not come."""
+        self.verify_giving_up(said, origin)
+        self._happen(NumbersGivenUp(**origin._asdict(), **msgspec.structs.asdict(said)))
+
     # What is asked of several.
 
     def _verify_currency(self, said: str, currency: str) -> None:
@@ -261,6 +290,9 @@ class TableRecord(Staff):
     def _fold_cancelled(self, body: SlipCancelled) -> None:
         slip = self.slips[body.slip]
         slip.status, slip.canceller = "cancelling" if body.confirmed else "cancelled", body.by
+
+    def _fold_given_up(self, body: NumbersGivenUp) -> None:
+        self.given_up.append((body.of_terminal, body.of_epoch, body.first, body.last))
 
     def _fold_colours(self, body: ColourChipsIssued) -> None:
         self.colours[body.player] = int(body.value)
@@ -315,4 +347,5 @@ _FOLDS: dict[type[Event], Callable[[TableRecord, Any], None]] = {
     SlipConfirmed: TableRecord._fold_confirmed,
     SlipCancelled: TableRecord._fold_cancelled,
     ColourChipsIssued: TableRecord._fold_colours,
+    NumbersGivenUp: TableRecord._fold_given_up,
 }

@@ -105,6 +105,8 @@ CODES: dict[str, Code] = {
     "LGR-0304": Code("Earlier events of this terminal are missing", 409, retryable=True),
     "LGR-0305": Code("No such terminal", 404),
     "LGR-0306": Code("Too many requests", 429, retryable=True),
+    "LGR-0307": Code("The number was given up", 409),
+    "LGR-0308": Code("Not all of these numbers are missing", 409),
     # 04: rules
     "LGR-0401": Code("No regulation was in effect", 422),
     "LGR-0402": Code("Unknown regulation", 422),

@@ -212,13 +212,23 @@ PAGES: dict[str, str] = {
         "The event would be refused as the round stands now, but events that the same terminal numbered before it have not come, "
         "and they may change that. Nothing was kept: send the missing events, then this one again with the same id. Or the post "
         "said that events of an earlier epoch wait (`?earlier=waiting`): send those first. An event of a round of craps waits so "
-        "for all that its terminal numbered before it in the round: one throw makes another thing of the next."
+        "for all that its terminal numbered before it in the round: one throw makes another thing of the next. So does a change "
+        "or withdrawal of a bet in every game: the bell may be among what is missing, and it counts only before that."
     ),
-    "LGR-0305": "No terminal of this id has sent a numbered event.",
+    "LGR-0305": "No terminal of this id has sent a numbered event; or none at this table, in this epoch.",
     "LGR-0306": (
         "Each terminal and each person may make so many requests a second (`roundledger serve --rate`); those who do not prove "
         "who they are share what their address may make. Nothing of this request was read. Wait as long as Retry-After says, "
         "then send it again as it is; events that come often are better posted in batches."
+    ),
+    "LGR-0307": (
+        "A person has put on record that the events with these numbers will not come (NumbersGivenUp), and the table went on "
+        "without them. This one came after all. It is refused for good, for what followed was decided without it: what it "
+        "says is put right by a correction, or reported as a new event with a number of its own."
+    ),
+    "LGR-0308": (
+        "Only numbers are given up that are missing: below the highest that the terminal has sent in the epoch, not received "
+        "themselves, and not given up before. The help names those that are missing."
     ),
     "LGR-0401": "No regulation was in force for this game at that time, and the property has not opted into a repealed one.",
     "LGR-0402": "The ledger holds no order of this number.",

@@ -36,6 +36,7 @@ from ledger.events import (
     FillRecorded,
     GamingDayClosed,
     LateBetRecorded,
+    NumbersGivenUp,
     OutcomeRecorded,
     RoundHeld,
     RoundOpened,
@@ -331,6 +332,30 @@ class SignOff(Said, frozen=True, kw_only=True):
     """As what."""
 
 
+# A terminal's numbers. Its `round` is `table_stream(table)`.
+
+TerminalsNumber = Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
+
+
+class GiveUpNumbers(Said, frozen=True, kw_only=True):
+    """Numbers that a terminal has used at the table will not come."""
+
+    table: Ref
+    """The table; the event's `subject` names the same."""
+    of_terminal: Ref
+    """The terminal whose numbers they are."""
+    of_epoch: Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
+    """The epoch in which it used them; 0 where it names none."""
+    first: TerminalsNumber
+    """The first number that is missing."""
+    last: TerminalsNumber
+    """The last one. All from the first to this one are missing."""
+    reason: Ref
+    """Why they will not come, by the house's own code."""
+    note: Note | None = None
+    """More in words."""
+
+
 # The cage's side of a table: slips, which one person writes and another signs. Their `round` is `table_stream(table)`.
 
 Total = Annotated[
@@ -540,6 +565,7 @@ Data = (
     | DeclineCorrection
     | SignOn
     | SignOff
+    | GiveUpNumbers
     | CountChips
     | RecordFill
     | RecordCredit
@@ -561,6 +587,7 @@ PERSONS_ACTS = (
     ProposeCorrection,
     ApproveCorrection,
     DeclineCorrection,
+    GiveUpNumbers,
     CountChips,
     RecordFill,
     RecordCredit,
@@ -598,6 +625,7 @@ TYPES: dict[str, type[Data]] = {
     type_of(CorrectionDeclined): DeclineCorrection,
     type_of(StaffSignedOn): SignOn,
     type_of(StaffSignedOff): SignOff,
+    type_of(NumbersGivenUp): GiveUpNumbers,
     type_of(ChipsCounted): CountChips,
     type_of(FillRecorded): RecordFill,
     type_of(CreditRecorded): RecordCredit,
@@ -627,7 +655,18 @@ def days_stream(house: str) -> UUID:
     return uuid5(_DAYS, house)
 
 
-OfATable = SignOn | SignOff | CountChips | RecordFill | RecordCredit | CountDrop | ConfirmSlip | CancelSlip | IssueColourChips
+OfATable = (
+    SignOn
+    | SignOff
+    | GiveUpNumbers
+    | CountChips
+    | RecordFill
+    | RecordCredit
+    | CountDrop
+    | ConfirmSlip
+    | CancelSlip
+    | IssueColourChips
+)
 """What is about a table and no round of it: its subject is the table's id."""
 OfAProperty = CloseDay
 """What is about a property: its subject is the property's id."""
@@ -660,6 +699,13 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     trusts_terminals: bool = False
     """Whether a terminal that did not sign is believed: on a machine of one's own."""
 
+    def author(self, body: Body, *, personal: bool) -> str | None:
+        """The person whose act a report is, where it is a person's; `personal`: it comes from no terminal.
+
+        A fact of the table is nobody's: whose token travelled with it was never asked whether they may report it.
+        """
+        return self.person if self.person is not None and (personal or isinstance(body, PERSONS_ACTS)) else None
+
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """One event as a terminal reported it, checked in its shape but not yet decided upon."""
@@ -691,12 +737,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     body: Body
 
     def from_caller(self, caller: Caller) -> Report:
-        """The report with who sent it, and whose act it is.
-
-        A fact of the table is nobody's: whose token travelled with it was never asked whether they may report it.
-        """
-        persons = self.personal or isinstance(self.body, PERSONS_ACTS)
-        return msgspec.structs.replace(self, caller=caller, by=caller.person if persons else None)
+        """The report with who sent it, and whose act it is."""
+        return msgspec.structs.replace(self, caller=caller, by=caller.author(self.body, personal=self.personal))
 
 
 class Received(msgspec.Struct, frozen=True, kw_only=True):

@@ -29,6 +29,7 @@ from ledger.reports import (
     CountDrop,
     Data,
     DeclineCorrection,
+    GiveUpNumbers,
     HoldRound,
     IssueColourChips,
     Malformed,
@@ -76,6 +77,7 @@ ACTS: Mapping[type[Data], tuple[Who, ...]] = {
     VoidRound: _THE_TABLE,  # by a clause of the regulation; what the house returns by its own will is a correction
     SignOn: _THE_STAFF,  # a dealer for nobody else
     SignOff: _THE_STAFF,
+    GiveUpNumbers: _A_SUPERVISOR,
     VoidBet: _A_SUPERVISOR,
     RecordLateBet: _A_SUPERVISOR,
     RestoreChips: _A_SUPERVISOR,

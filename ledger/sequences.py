@@ -2,9 +2,9 @@
 
 A terminal numbers its reports from 1 in each of its epochs (a report without an epoch is of epoch 0). A number stands for one
 report: it has been received once that was answered for good, accepted or rejected. The same number on another report is a fork.
-A gap stops nothing but a round of craps, in which one report makes another thing of the next (`Line.out_of_turn`); elsewhere it
-only keeps a refusal from being final where the missing reports could change it. Where there is none, a report is judged for good
-(`weighed`).
+A gap stops nothing but a round of craps, in which one report makes another thing of the next, and what is done to bets
+(`Line.out_of_turn`); elsewhere it only keeps a refusal from being final where the missing reports could change it. Where there is
+none, a report is judged for good (`weighed`). A number that a person has given up is as good as received: nothing waits for it.
 
 The process that holds a table's lease knows what its terminals sent, and writes it down now and then (`ledger.store.sequences`).
 """
@@ -23,7 +23,7 @@ import psycopg
 from eventsourcing.persistence import IntegrityError, OperationalError
 
 from ledger.errors import Refusal
-from ledger.reports import Received, Report
+from ledger.reports import GiveUpNumbers, Received, Report
 from ledger.store import sequences as store
 from ledger.store.sequences import Span
 
@@ -93,6 +93,21 @@ class Numbers:
             firsts.insert(at, first)
             lasts.insert(at, number - 1)
 
+    def free(self, first: int, last: int) -> bool:
+        """Whether none from the first to the last is in."""
+        at = bisect_right(self._firsts, last) - 1
+        return at < 0 or self._lasts[at] < first
+
+    def with_(self, spans: Iterable[Span]) -> Numbers:
+        """These numbers and those of the spans."""
+        joined: list[Span] = []
+        for first, last in sorted([*self.spans, *spans]):
+            if joined and first <= joined[-1][1] + 1:
+                joined[-1] = (joined[-1][0], max(joined[-1][1], last))
+            else:
+                joined.append((first, last))
+        return Numbers(joined)
+
     @property
     def spans(self) -> list[Span]:
         """The numbers as spans, in order."""
@@ -132,9 +147,11 @@ class Numbers:
 class Line:
     """One epoch of one terminal."""
 
-    __slots__ = ("asked", "epoch", "in_block", "numbers", "passed", "recent", "since", "table", "terminal")
+    __slots__ = ("asked", "epoch", "given_up", "in_block", "numbers", "passed", "recent", "seen", "since", "table", "terminal")
 
-    def __init__(self, terminal: str, epoch: int, table: str, since: int, spans: Iterable[Span] = ()) -> None:
+    def __init__(
+        self, terminal: str, epoch: int, table: str, since: int, spans: Iterable[Span] = (), given_up: Iterable[Span] = ()
+    ) -> None:
         self.terminal = terminal
         self.epoch = epoch
         self.table = table
@@ -142,8 +159,12 @@ class Line:
         """The position after which its present row begins."""
         self.in_block = 0
         self.numbers = Numbers(spans)
+        self.given_up = Numbers().with_(given_up)
+        """The numbers that will not come, as a person has put on record."""
         self.recent: dict[int, UUID] = {}
         """The numbers that are not written down yet, with their reports' event ids."""
+        self.seen = 0
+        """The highest number that came since this is in memory, also where it was turned away for now."""
         self.asked = 0.0
         """When the rejections were last read again, on the monotonic clock; seconds."""
         self.passed: set[int] = set()
@@ -159,13 +180,19 @@ class Line:
         self.recent[number] = event_id
         return True
 
+    @property
+    def accounted(self) -> Numbers:
+        """The numbers of which nothing is to come: received, or given up."""
+        return self.numbers.with_(self.given_up.spans) if self.given_up.last else self.numbers
+
     def out_of_turn(self, number: int, after: int) -> Refusal | None:
         """The refusal, for now, of a report while one that its terminal numbered before it, above `after`, has not been seen."""
-        if self.numbers.contiguous >= number - 1:
+        accounted = self.accounted
+        if accounted.contiguous >= number - 1:
             return None
         missing = [
             (max(first, after + 1), last)
-            for first, last in self.numbers.missing(below=number, limit=number)
+            for first, last in accounted.missing(below=number, limit=number)
             if last > after and not self.passed.issuperset(range(max(first, after + 1), last + 1))
         ]
         if not missing:
@@ -186,12 +213,17 @@ class Line:
 
     def standing(self) -> Received:
         """As terminals are told."""
-        return received(self.terminal, self.epoch, self.numbers)
+        return received(self.terminal, self.epoch, self.accounted)
 
 
 def received(terminal: str, epoch: int, numbers: Numbers) -> Received:
     """What was received of one epoch of a terminal, as it is told."""
     return Received(terminal=terminal, epoch=epoch, contiguous=numbers.contiguous, missing=tuple(numbers.missing()))
+
+
+def accounted(standing: store.Standing) -> Numbers:
+    """The numbers of an epoch of which nothing is to come, as the database knows it: received, or given up."""
+    return Numbers(standing.received).with_(standing.given_up)
 
 
 class Before(NamedTuple):
@@ -219,8 +251,11 @@ class Before(NamedTuple):
 
 
 def _words(terminal: str, epoch: int, missing: Iterable[Span]) -> str:
-    named = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in missing)
-    return f"events {named} of terminal {terminal}, epoch {epoch}, have not come"
+    return f"events {_named(missing)} of terminal {terminal}, epoch {epoch}, have not come"
+
+
+def _named(spans: Iterable[Span]) -> str:
+    return ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in spans)
 
 
 _UNSEEN = frozenset({"LGR-0202", "LGR-0304"})
@@ -294,6 +329,7 @@ class Sequences:
                 line = self._load(conn, *key, table)
         elif line.table != table:
             self._move(line, table, undecided)
+        line.seen = max(line.seen, report.sequence)
         if report.sequence < line.numbers.last and report.sequence not in line.numbers:
             self._reread(line)  # it fills a gap, unless that was refused by another process
         return line
@@ -331,17 +367,18 @@ class Sequences:
         assert report.sequence is not None
         line, missing = self.known(report), Numbers()
         if line is not None:
-            missing = Numbers(line.numbers.missing(below=report.sequence))
+            missing = Numbers(line.accounted.missing(below=report.sequence))
             if missing.spans:
                 self._reread(line)
-                missing = Numbers(line.numbers.missing(below=report.sequence))
+                missing = Numbers(line.accounted.missing(below=report.sequence))
             for number in later:
                 if number < report.sequence:
                     missing.add(number)
         elif report.sequence > 1:
             with self._connection() as conn:
                 kept = store.kept(conn, report.terminal, report.epoch or 0)
-            numbers = Numbers(kept.received)
+                given_up = store.given_up(conn, report.terminal, report.epoch or 0)
+            numbers = Numbers(kept.received).with_(given_up)
             for each in kept.rejected:
                 numbers.add(each.sequence)
             missing = Numbers(numbers.missing(below=report.sequence))
@@ -350,7 +387,7 @@ class Sequences:
 
     def standing(self, line: Line) -> Received:
         """What was received of a terminal, as it is told; what another process refused for good is not called missing."""
-        if line.numbers.gaps and time.monotonic() - line.asked > _ASK_AGAIN:
+        if line.accounted.gaps and time.monotonic() - line.asked > _ASK_AGAIN:
             self._reread(line)
         return line.standing()
 
@@ -364,7 +401,8 @@ class Sequences:
     def _load(self, conn: psycopg.Connection[Any], terminal: str, epoch: int, table: str) -> Line:
         kept = store.kept(conn, terminal, epoch)
         since = self._counted_to[table] if kept.since is None else kept.since
-        line = self._lines[terminal, epoch] = Line(terminal, epoch, table, since, kept.received)
+        given_up = store.given_up(conn, terminal, epoch)
+        line = self._lines[terminal, epoch] = Line(terminal, epoch, table, since, kept.received, given_up)
         for report in kept.rejected:
             line.receive(report.sequence, report.event_id)
         return line
@@ -378,6 +416,45 @@ class Sequences:
                 line = self._lines.get(key) or self._load(conn, *key, table)
                 line.receive(report.sequence, report.event_id)
         self._whole.add(table)
+
+    # Numbers that will not come.
+
+    def verify_missing(self, said: GiveUpNumbers) -> None:
+        """Raises unless all these numbers are missing at this table, which is held: neither received nor given up.
+
+        Refuses LGR-0305 where the terminal has numbered nothing of the epoch at the table, LGR-0308 where not all are missing.
+        """
+        terminal, epoch, first, last = said.of_terminal, said.of_epoch, said.first, said.last
+        with self._connection() as conn:
+            found = next((each for each in store.standings(conn, terminal) if each.epoch == epoch), None)
+        line = self._lines.get((terminal, epoch))
+        numbers = Numbers() if found is None else accounted(found)
+        if line is not None:
+            numbers = numbers.with_(line.numbers.spans)
+        if said.table != (found.table if line is None and found is not None else line and line.table):
+            raise Refusal(
+                "LGR-0305",
+                f"terminal {terminal} has numbered nothing of epoch {epoch} at table {said.table}",
+                field="of_terminal",
+                value=terminal,
+                help="roundledger terminals shows the terminals with their epochs and tables",
+            )
+        highest = max(numbers.last, 0 if line is None else line.seen)
+        if not first <= last < highest or not numbers.free(first, last):
+            missing = numbers.missing(below=highest)
+            raise Refusal(
+                "LGR-0308",
+                f"of the numbers {first} to {last} of terminal {terminal}, epoch {epoch}, not all are missing",
+                field="first",
+                value=str(first),
+                help=f"missing: {_named(missing)}" if missing else f"none is missing below {highest}, the highest that was sent",
+            )
+
+    def gave_up(self, said: GiveUpNumbers) -> None:
+        """These numbers have been given up."""
+        line = self._lines.get((said.of_terminal, said.of_epoch))
+        if line is not None:
+            line.given_up = line.given_up.with_([(said.first, said.last)])
 
     def fork(self, report: Report) -> Refusal:
         """The refusal of a report whose number another one has, naming both."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from math import lcm
+from operator import mul
 from typing import Any, NamedTuple
 
 import msgspec
@@ -97,6 +98,7 @@ class _Table:
         if self._single:
             self._scale = lcm(*(payoff.net_den for spot in held.spots() for payoff in spot.pays))
         self._gains: dict[str, list[int]] = {}
+        self._covariances: dict[str, _Shared] = {}
         self._alone = cache(lambda spot: analyse(held.spot_in_play(spot)).variance)
 
     def spread(self, bets: Sequence[tuple[str, int]]) -> Spread:
@@ -105,11 +107,25 @@ class _Table:
         stakes: dict[str, int] = {}
         for spot, stake in bets:
             stakes[spot] = stakes.get(spot, 0) + stake
-        gains = [(stake, self._gain(spot)) for spot, stake in stakes.items()]
-        totals = [sum(stake * gain[n] for stake, gain in gains) for n in range(len(self._weights))]
-        mean = sum(weight * total for weight, total in zip(self._weights, totals, strict=True))
-        square = sum(weight * total * total for weight, total in zip(self._weights, totals, strict=True))
-        return Spread(Fraction(self._total * square - mean * mean, (self._total * self._scale) ** 2), True)
+        # Pairs of spots are far fewer than spots by outcomes, and few spots are bet on in one round.
+        square = 0
+        for spot, stake in stakes.items():
+            shared = self._shared(spot)
+            square += stake * sum(map(mul, map(shared.__getitem__, stakes), stakes.values()))
+        return Spread(Fraction(square, (self._total * self._scale) ** 2), True)
+
+    def _shared(self, spot: str) -> _Shared:
+        found = self._covariances.get(spot)
+        if found is None:
+            found = self._covariances[spot] = _Shared(self, spot)
+        return found
+
+    def covariance(self, one: str, other: str) -> int:
+        """Of what two spots take from the house on one unit each, times the square of all weights and of the scale."""
+        first, second = self._gain(one), self._gain(other)
+        together = sum(weight * a * b for weight, a, b in zip(self._weights, first, second, strict=True))
+        means: int = sum(map(mul, self._weights, first)) * sum(map(mul, self._weights, second))
+        return self._total * together - means
 
     def _gain(self, spot: str) -> list[int]:
         found = self._gains.get(spot)
@@ -126,6 +142,19 @@ class _Table:
         """Craps: of one unit, from when the bet is placed; of a bet that has moved, of the chance that it was placed on."""
         found = self._held.spot_in_play(spot)
         return self._alone(found.chance.code if found.travelled else spot)
+
+
+class _Shared(dict[str, int]):
+    """The covariances of one spot with others, each computed when it is first asked for."""
+
+    def __init__(self, table: _Table, spot: str) -> None:
+        super().__init__()
+        self._table = table
+        self._spot = spot
+
+    def __missing__(self, other: str) -> int:
+        found = self[other] = self._table.covariance(self._spot, other)
+        return found
 
 
 def _counted(game: str, outcome: Outcome) -> dict[str, list[str]]:

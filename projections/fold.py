@@ -23,6 +23,7 @@ from ledger.events import (
     Event,
     FillRecorded,
     GamingDayClosed,
+    NumbersGivenUp,
     Recorded,
     RoundOpened,
     SlipCancelled,
@@ -173,10 +174,15 @@ def _document(registers: Registers, recorded: Recorded, body: DocumentRecorded) 
     """What a round was played under is read where it is asked for."""
 
 
+def _given_up(registers: Registers, recorded: Recorded, body: NumbersGivenUp) -> None:
+    """It is read in the log (view `ledger.given_up`), and no figure changes."""
+
+
 _OF_NO_ROUND: dict[type[Event], Callable[[Registers, Recorded, Any], None]] = {
     DocumentRecorded: _document,
     StaffSignedOn: Registers.sign_on,
     StaffSignedOff: Registers.sign_off,
+    NumbersGivenUp: _given_up,
 }
 
 _OF_THE_CAGE: dict[type[Event], Callable[[Cage, Recorded, Any], None]] = {

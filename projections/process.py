@@ -1,8 +1,9 @@
-"""The projections' runner in a process of its own, which a service keeps running for as long as it lives itself.
+"""The projections' runner in a process of its own: beside a service, which keeps it running for as long as it lives itself, or
+wherever `roundledger projections run` is typed.
 
-Folding is computing, and one Python process computes one thing at a time. The two are joined by a pipe, the child's stdin: its
-first line is the connection string, for a command line and an environment can be read by others; every byte after that is a
-wake-up; and its end, which comes even where the service is killed, ends the child.
+Folding is computing, and one Python process computes one thing at a time. A service and its child are joined by a pipe, the
+child's stdin: its first line is the connection string, for a command line and an environment can be read by others; every byte
+after that is a wake-up; and its end, which comes even where the service is killed, ends the child.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import IO, Self
 
 from ledger import again, logs
@@ -126,18 +128,27 @@ def _stdin(child: subprocess.Popen[bytes]) -> IO[bytes]:
     return child.stdin
 
 
-def main() -> None:
-    """The child."""
+def run(dsn: str, during: Callable[[Runner], object]) -> None:
+    """Runs the projections on the database at `dsn` in this process, for as long as `during` takes."""
     # Who posts waits for the log and not for this: in a rush the reports come a little later, and the posts do not.
     os.nice(_NICE)
     log = logs.begin()
-    with open(0, "rb", buffering=0) as parent:
-        if told := parent.readline():  # else the service has ended already
-            with Runner(json.loads(told)) as runner:
-                os.write(sys.stdout.fileno(), _READY)
-                while parent.read(4096):
-                    runner.wake()
+    with Runner(dsn) as runner:
+        during(runner)
     log.tell()
+
+
+def main() -> None:
+    """The child."""
+    with open(0, "rb", buffering=0) as parent:
+
+        def follow(runner: Runner) -> None:
+            os.write(sys.stdout.fileno(), _READY)
+            while parent.read(4096):
+                runner.wake()
+
+        if told := parent.readline():  # else the service has ended already
+            run(json.loads(told), follow)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,8 @@ Connection = psycopg.Connection[Any]
 BATCH = 5000
 """Events a transaction. A batch holds a transaction id for as long as it lasts, and readers of the log's end wait for it."""
 
+APPLICATION = "roundledger projections"
+"""How the session of whoever runs the projections shows in pg_stat_activity."""
 _POLL = 0.05
 _POLL_IDLE = 0.4
 _REST, _REST_AN_EVENT, _REST_LONGEST = 0.01, 0.0001, 0.25
@@ -283,7 +285,7 @@ class Runner:
         resumed, pause = False, _RETRY
         while not self._stopping.is_set():
             try:
-                with psycopg.connect(self._dsn, autocommit=True) as conn:
+                with psycopg.connect(self._dsn, autocommit=True, application_name=APPLICATION) as conn:
                     if not resumed:
                         for name in resume(conn, self._schema):
                             _log.warning("projection %s tries the event that stopped it once more", name)

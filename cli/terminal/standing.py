@@ -101,6 +101,7 @@ def status(
     whether it has answered since. `key` is the id of the key in --key, which signs posts.
     `stuck` counts what the ledger has turned away 20 times or more: it is named with what to do.
     What is given up is rejected without the ledger, which never hears of its number: what is put in later begins a new epoch.
+    Where the ledger waits for the number, a supervisor gives it up there too: `roundledger terminal send NumbersGivenUp`.
     """
     from ledger.client import Outbox, Signing
 

@@ -77,16 +77,16 @@ class Admitted(NamedTuple):
             rights.verify_reads_terminal(self.caller, terminal, self.properties)
 
     def vouch(self, report: Report) -> Report | Verdict:
-        """The report with who sent it; or the verdict that it is not theirs, with which nothing is stored."""
-        caller = self.caller
-        if caller is None:
-            return report
-        report = report.from_caller(caller)
+        """The report, which says who sent it; or the verdict that it is not theirs, with which nothing is stored."""
         try:
             rights.verify_source(report)
         except Refusal as refusal:
             return Verdict(event_id=report.event_id, status="rejected", round=report.round, refusal=refusal)
         return report
+
+
+_ANYBODY = Admitted(Caller(trusts_terminals=True), None, ())
+"""Whoever proves nothing, where nothing has to be proved."""
 
 
 class Guard:
@@ -104,10 +104,9 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        who = _named(headers)
+        admitted = None
         try:
             admitted = scope[_ADMITTED] = await self._admit(scope, headers)
-            who = name_of(admitted.caller)
             self._verify_read(scope, admitted)
             scope[_AGAIN] = partial(self._verify_again, scope, headers, admitted)
         except Refusal as refusal:
@@ -115,7 +114,7 @@ class Guard:
                 await too_often(seconds, scope)(scope, receive, send)
                 return
             self._turned_away(refusal.code)
-            log_refused(scope, refusal, who)
+            log_refused(scope, refusal, _named(headers) if admitted is None else name_of(admitted.caller))
             # Nobody reads the body, and the rest of it would be taken for the next request.
             unread = {} if scope["method"] in _READING else {"Connection": "close"}
             await problems.response(refusal, headers={**challenge(refusal), **unread})(scope, receive, send)
@@ -132,7 +131,7 @@ class Guard:
         with_token = "authorization" in headers
         if not with_key and not with_token:
             if not access.required:
-                return Admitted(Caller(trusts_terminals=True), None, ())
+                return _ANYBODY
             if scope["method"] in _READING:
                 raise Refusal("LGR-0802", "the request bears no token", help="send Authorization: Bearer rlt_..., or sign it")
             raise _unsigned() from Unverified("there is neither a signature nor a token")

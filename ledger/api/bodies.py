@@ -11,7 +11,9 @@ import re
 import zlib
 from functools import lru_cache
 
-from starlette.requests import Request
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive
 
 from ledger.api.strictjson import printable
 from ledger.errors import Refusal
@@ -81,16 +83,24 @@ def inflated(raw: bytes) -> bytes:
     return body
 
 
-async def received(request: Request, seconds: float) -> bytes:
-    """The body as it was sent, read no further than its limit whatever Content-Length promised. Refuses LGR-0102, LGR-0113."""
-    promised = request.headers.get("content-length", "")
+async def received(headers: Headers, receive: Receive, seconds: float) -> bytes:
+    """The body as it was sent, read no further than its limit whatever Content-Length promised. Refuses LGR-0102, LGR-0113.
+
+    Raises ClientDisconnect where the client leaves before it is complete.
+    """
+    promised = headers.get("content-length", "")
     if promised.isascii() and promised.isdigit() and (len(promised) > 18 or int(promised) > MAX_BODY):
         raise _too_large(promised)
     raw = bytearray()
     try:
         async with asyncio.timeout(seconds):
-            async for chunk in request.stream():
-                raw += chunk
+            more = True
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                raw += message.get("body", b"")
+                more = message.get("more_body", False)
                 if len(raw) > MAX_BODY:
                     raise _too_large(promised)
     except TimeoutError:

@@ -16,6 +16,7 @@ from ledger.reports import (
     CountDrop,
     Data,
     DeclineCorrection,
+    GiveUpNumbers,
     HoldRound,
     IssueColourChips,
     OpenRound,
@@ -38,7 +39,7 @@ from ledger.reports import (
 
 ANY_EVENT = (
     *("LGR-0103", "LGR-0106", "LGR-0107", "LGR-0108"),
-    *("LGR-0301", "LGR-0303", "LGR-0304"),
+    *("LGR-0301", "LGR-0303", "LGR-0304", "LGR-0307"),
     *("LGR-0503", "LGR-0504", "LGR-0521", "LGR-0524"),
     *("LGR-0801", "LGR-0804"),
 )
@@ -79,6 +80,7 @@ BY_REPORT: Mapping[type[Data], tuple[str, ...]] = {
     DeclineCorrection: (_NO_ROUND, "LGR-0243", "LGR-0248"),
     SignOn: (*_TABLE, "LGR-0222", "LGR-0610"),
     SignOff: (*_TABLE, "LGR-0227"),
+    GiveUpNumbers: (*_TABLE, "LGR-0305", "LGR-0308"),
     CountChips: _WRITTEN,
     RecordFill: (*_WRITTEN, "LGR-0261"),
     RecordCredit: (*_WRITTEN, "LGR-0261"),

@@ -16,8 +16,10 @@ import anyio
 import anyio.to_thread
 import msgspec
 import psycopg
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope
 
 from ledger import logs
 from ledger.api import asyncapi, auth, bodies, intake, metrics, openapi, problems, views
@@ -26,10 +28,10 @@ from ledger.api.metrics import Metrics
 from ledger.api.parameters import REPORT_FORMS, digits, one_day, parameters, report_form
 from ledger.api.strictjson import printable
 from ledger.api.tracing import Tracing
-from ledger.api.views import Answer, AskedReport, Health, Item, Reader, Ready, Time
+from ledger.api.views import Answer, AskedReport, Health, Item, Reader, Ready, Run, Time
 from ledger.errors import Refusal
 from ledger.pages import page
-from ledger.reports import Report, Verdict
+from ledger.reports import Caller, Report, Verdict
 from ledger.store.server import UNFIT
 from ledger.writer import Writer
 from projections.moments import Moment, moment
@@ -77,6 +79,8 @@ class Door:
         body_seconds: float,
         noted: Noted,
         feed: Feed | None = None,
+        *,
+        projections: bool = True,
     ) -> None:
         self.writer = writer
         self._reader = reader
@@ -84,49 +88,53 @@ class Door:
         self._body_seconds = body_seconds
         self._metrics, self._tracing = noted
         self._feed = feed
+        self._runs_projections = projections
+        self._projections_run: Run = "here" if projections else "not here"
 
-    async def post_events(self, request: Request) -> Response:
-        behind = _behind(request)
-        media_type = bodies.check_media_type(request.headers.get("content-type"))
-        compressed = bodies.check_encoding(request.headers.get("content-encoding"))
-        raw = await bodies.received(request, self._body_seconds)
-        sender = auth.admitted(request)
+    async def post_events(self, scope: Scope, receive: Receive) -> Response:
+        """The answer to a post, of which the head was read and nothing of the body. Of all endpoints this one has to be quick."""
+        behind = bool(scope["query_string"]) and _behind(Request(scope))
+        head = Headers(scope=scope)
+        media_type = bodies.check_media_type(head.get("content-type"))
+        compressed = bodies.check_encoding(head.get("content-encoding"))
+        raw = await bodies.received(head, receive, self._body_seconds)
+        sender = auth.admitted(scope)
         sender.verify_body(raw)  # as it was sent: that is what its Content-Digest is of
-        read, single = await self._items(bodies.inflated(raw) if compressed else raw, media_type)
+        read, single = await self._items(bodies.inflated(raw) if compressed else raw, media_type, sender.caller)
         items = [sender.vouch(item) if isinstance(item, Report) else item for item in read]
         reports = [item for item in items if isinstance(item, Report)]
         if behind:
             reports = [msgspec.structs.replace(report, behind=True) for report in reports]
-        decided = iter(await self._written(request, reports) if reports else ())
+        decided = iter(await self._written(scope, reports) if reports else ())
         verdicts = [item if isinstance(item, Verdict) else next(decided) for item in items]
         self._metrics.judged(verdicts)
-        self._log_refused(request, items, verdicts)
+        self._log_refused(scope, items, verdicts)
         sequences = _sequences(verdicts)
         if single and verdicts[0].refusal is not None:
             headers = auth.challenge(verdicts[0].refusal)
             return problems.response(verdicts[0].refusal, verdicts[0].event_id, headers, sequences=sequences)
         return _json(Answer(items=tuple(_answer(verdict) for verdict in verdicts), sequences=sequences))
 
-    async def _items(self, raw: bytes, media_type: str) -> intake.Intake:
+    async def _items(self, raw: bytes, media_type: str, caller: Caller | None) -> intake.Intake:
         """What a body holds. One that takes long to read is read in a thread, and the others are answered meanwhile."""
         now = self._now()
         if len(raw) <= AT_ONCE:
-            return intake.read(raw, media_type, now)
-        plain = intake.read_plain(raw, media_type, now)
+            return intake.read(raw, media_type, now, caller)
+        plain = intake.read_plain(raw, media_type, now, caller)
         if plain is not None:
             return plain
-        return await anyio.to_thread.run_sync(intake.read_careful, raw, media_type, now, limiter=self._one_careful)
+        return await anyio.to_thread.run_sync(intake.read_careful, raw, media_type, now, caller, limiter=self._one_careful)
 
-    async def _written(self, request: Request, reports: Sequence[Report]) -> list[Verdict]:
+    async def _written(self, scope: Scope, reports: Sequence[Report]) -> list[Verdict]:
         # What was taken is written even if this request ends here.
         if self._tracing is None:
             return await self.writer.write(reports)
-        with self._tracing.append(request.scope, reports) as span:
+        with self._tracing.append(scope, reports) as span:
             verdicts = await self.writer.write(reports)
             span.written(verdicts)
         return verdicts
 
-    def _log_refused(self, request: Request, items: Sequence[Report | Verdict], verdicts: Sequence[Verdict]) -> None:
+    def _log_refused(self, scope: Scope, items: Sequence[Report | Verdict], verdicts: Sequence[Verdict]) -> None:
         """A line for each event that was refused, up to `LOGGED`; and for every one for want of a proof or a right."""
         told = left = 0
         for item, verdict in zip(items, verdicts, strict=True):
@@ -137,7 +145,7 @@ class Door:
             about = logs.on(terminal=terminal, round=verdict.round, event=verdict.event_id)
             if refusal.meaning.status in (401, 403):
                 self._metrics.turned_away(refusal.code)
-                auth.log_refused(request.scope, refusal, auth.name_of(auth.admitted(request).caller), about)
+                auth.log_refused(scope, refusal, auth.name_of(auth.admitted(scope).caller), about)
             elif told < LOGGED:
                 told += 1
                 _log.info("%s: %s", refusal.code, refusal.detail, extra=about)
@@ -251,13 +259,14 @@ class Door:
             with anyio.fail_after(HEALTH_SECONDS):
                 projections, end, age = await self._look(self._standing)
         except (TimeoutError, psycopg.OperationalError, *UNFIT):
-            return Health(status="away", waiting=waiting)
-        behind = age > BEHIND_SECONDS or any(projection.stopped_at for projection in projections)
+            return Health(status="away", waiting=waiting, projections_run=self._projections_run)
+        late = age > BEHIND_SECONDS or any(projection.stopped_at for projection in projections)
         return Health(
-            status="behind" if behind else "ok",
+            status="behind" if late and self._runs_projections else "ok",
             position=str(_reached(projections)),
             log=str(end),
             waiting=waiting,
+            projections_run=self._projections_run,
             projections=projections,
         )
 
@@ -275,7 +284,7 @@ class Door:
         try:
             with anyio.fail_after(HEALTH_SECONDS):
                 await self._look(self._reader.verify_schema)
-                projections = await self._look(self._reader.projections)
+                projections = await self._look(self._reader.projections) if self._runs_projections else []
         except TimeoutError:
             raise Refusal("LGR-0501", "the database did not answer", help="ask again in a moment") from None
         for projection in projections:
@@ -285,7 +294,7 @@ class Door:
                     f"projection {projection.name} stands still at position {projection.stopped_by}: {projection.stop_reason}",
                     help="posts are taken all the same; start the service again once what stopped it is repaired",
                 )
-        return _json(Ready(status="ready"))
+        return _json(Ready(status="ready", projections_run=self._projections_run))
 
     async def get_metrics(self, request: Request) -> Response:
         parameters(request)
@@ -293,7 +302,9 @@ class Door:
         with contextlib.suppress(TimeoutError, psycopg.OperationalError, *UNFIT), anyio.fail_after(HEALTH_SECONDS):
             standing = await self._look(self._standing)
         following, webhooks = ((), {}) if self._feed is None else (self._feed.positions(), self._feed.webhooks())
-        text = self._metrics.exposition(self.writer.waiting, standing, following, webhooks)
+        text = self._metrics.exposition(
+            self.writer.waiting, standing, following, webhooks, projections_run=self._runs_projections
+        )
         return Response(text, headers={"Cache-Control": "no-store", "Content-Type": metrics.MEDIA_TYPE})
 
     async def get_time(self, request: Request) -> Response:

@@ -21,12 +21,13 @@ import msgspec
 import psycopg
 
 from ledger.errors import Refusal
-from ledger.sequences import Numbers
+from ledger.sequences import accounted
 from ledger.store import credentials, log, migrate
 from ledger.store.sequences import standings
 from ledger.store.standing import oldest_writing
 from ledger.store.wake import Bell, Listener
 from projections import queries
+from projections.runner import APPLICATION
 
 Connection = psycopg.Connection[Any]
 
@@ -270,6 +271,12 @@ def _waiting(asked: Examination) -> Found:
 
 def _projections(asked: Examination) -> Found:
     end = log.last(asked.conn)
+    [(running,)] = _rows(
+        asked.conn,
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = %s",
+        APPLICATION,
+    )
+    yield f"run by {running} process{'es' * (running > 1)}" if running else "run by nobody just now"
     for each in queries.positions(asked.conn):
         behind = max(0, end - int(each.position))
         yield f"{each.name} at {each.position}, {behind} behind"
@@ -290,7 +297,9 @@ def _projections(asked: Examination) -> Found:
                 yield _finding(
                     "DR-05",
                     f"{each.name} is {behind} positions behind; the first event that it lacks is {age:.0f} s old",
-                    "roundledger serve folds what comes; see its log where it runs already",
+                    "see the log of roundledger serve, or of roundledger projections run, whichever runs them"
+                    if running
+                    else "nobody runs the projections: roundledger serve, or roundledger projections run beside it",
                 )
 
 
@@ -339,10 +348,11 @@ def _service(asked: Examination) -> Found:
         answer = httpx.get(f"{asked.service.rstrip('/')}/healthz", timeout=_SERVICE)
         health = answer.raise_for_status().json()
         status, waiting = str(health["status"]), int(health["waiting"])
+        elsewhere = health.get("projections_run", "here") != "here"
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError, TypeError) as error:
         yield _finding("DR-16", f"{asked.service} does not say how it is: {type(error).__name__}: {error}", "roundledger serve")
         return
-    yield f"{status}, {waiting} reports wait"
+    yield f"{status}, {waiting} reports wait" + ", projections are not run here" * elsewhere
     if status != "ok":
         yield _finding("DR-16", f"{asked.service} says that it is {status}", "see the other findings, and the service's log")
     if waiting > QUEUE:
@@ -360,12 +370,13 @@ def _terminals(asked: Examination) -> Found:
     epochs = 0
     for each in standings(asked.conn, None):
         epochs += 1
-        if missing := Numbers(each.received).missing():
+        if missing := accounted(each).missing():
             spans = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in missing)
             yield _finding(
                 "DR-10",
                 f"of terminal {each.terminal}, epoch {each.epoch}, at table {each.table or 'unknown'}: {spans}",
-                "roundledger terminal status at the terminal shows what its outbox still holds",
+                "roundledger terminal status at the terminal shows what its outbox still holds; what is lost, a supervisor "
+                "gives up (NumbersGivenUp)",
             )
     yield f"{epochs} epochs"
 

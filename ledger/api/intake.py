@@ -24,7 +24,7 @@ from ledger.api.bodies import BATCH, ONE
 from ledger.api.strictjson import Twice, canonical, kind, loads, printable, shown
 from ledger.errors import Refusal
 from ledger.money import minor_digits, parse_minor
-from ledger.reports import TYPES, Body, Data, Malformed, PlaceBet, Report, Verdict, days_stream, table_stream
+from ledger.reports import TYPES, Body, Caller, Data, Malformed, PlaceBet, Report, Verdict, days_stream, table_stream
 
 MAX_ITEMS = 1000
 """Events of one batch."""
@@ -71,23 +71,23 @@ class _Hints:
         return next(iter(get_close_matches(name, known, 1)), None)
 
 
-def read(raw: bytes, media_type: str, received_at: datetime) -> Intake:
-    """Every item of a body as a report, or as the verdict that it is none.
+def read(raw: bytes, media_type: str, received_at: datetime, caller: Caller | None = None) -> Intake:
+    """Every item of a body as a report of this caller, or as the verdict that it is none.
 
     Refuses the whole body where it is not JSON (LGR-0101), is neither an event nor an array of them or not what its media type
     says (LGR-0103), or holds more than `MAX_ITEMS` events (LGR-0109).
     """
-    return read_plain(raw, media_type, received_at) or read_careful(raw, media_type, received_at)
+    return read_plain(raw, media_type, received_at, caller) or read_careful(raw, media_type, received_at, caller)
 
 
-def read_plain(raw: bytes, media_type: str, received_at: datetime) -> Intake | None:
+def read_plain(raw: bytes, media_type: str, received_at: datetime, caller: Caller | None = None) -> Intake | None:
     """As `read`, of a batch with nothing unusual in it, in one quick step; else None."""
-    if media_type == ONE or (reports := _plainly(raw, received_at)) is None:
+    if media_type == ONE or (reports := _plainly(raw, received_at, caller)) is None:
         return None
     return Intake([*reports], single=False)
 
 
-def read_careful(raw: bytes, media_type: str, received_at: datetime) -> Intake:
+def read_careful(raw: bytes, media_type: str, received_at: datetime, caller: Caller | None = None) -> Intake:
     """As `read`, item by item: of a body that was made for it this may take half a second."""
     body = loads(raw)
     hints = _Hints()
@@ -96,7 +96,7 @@ def read_careful(raw: bytes, media_type: str, received_at: datetime) -> Intake:
             raise Refusal(
                 "LGR-0103", "the media type promises a batch, but the body is one object", help=f"send an array, or {ONE}"
             )
-        return Intake([_item(body, received_at, hints)], single=True)
+        return Intake([_item(body, received_at, hints, caller)], single=True)
     if not isinstance(body, list):
         raise Refusal("LGR-0103", f"the body is {kind(body)}, not an event or an array of events", value=shown(body))
     if media_type == ONE:
@@ -110,10 +110,10 @@ def read_careful(raw: bytes, media_type: str, received_at: datetime) -> Intake:
             value=str(len(body)),
             help="send it in parts, in order. Nothing of this one was stored",
         )
-    return Intake([_item(item, received_at, hints) for item in body], single=False)
+    return Intake([_item(item, received_at, hints, caller) for item in body], single=False)
 
 
-def _plainly(raw: bytes, received_at: datetime) -> list[Report] | None:
+def _plainly(raw: bytes, received_at: datetime, caller: Caller | None) -> list[Report] | None:
     """The reports of a batch in which nothing has to be looked at twice, as the readers below would give them; else None."""
     events = plain.read(raw)
     if events is None or len(events) > MAX_ITEMS:
@@ -138,6 +138,8 @@ def _plainly(raw: bytes, received_at: datetime) -> list[Report] | None:
                     _verified(event.data),
                     event.epoch,
                 ),
+                caller=caller,
+                by=None if caller is None else caller.author(event.data, personal=False),
                 body=event.data,
             )
             for event in events
@@ -146,10 +148,10 @@ def _plainly(raw: bytes, received_at: datetime) -> list[Report] | None:
         return None
 
 
-def _item(item: object, received_at: datetime, hints: _Hints) -> Report | Verdict:
+def _item(item: object, received_at: datetime, hints: _Hints, caller: Caller | None) -> Report | Verdict:
     """One item, by itself. A verdict names event and round as far as they could be read."""
     try:
-        return _report(item, received_at, hints)
+        return _report(item, received_at, hints, caller)
     except Refusal as refusal:
         said = refusal
     except UnicodeError:
@@ -162,7 +164,7 @@ def _item(item: object, received_at: datetime, hints: _Hints) -> Report | Verdic
     )
 
 
-def _report(item: object, received_at: datetime, hints: _Hints) -> Report:
+def _report(item: object, received_at: datetime, hints: _Hints, caller: Caller | None) -> Report:
     if not isinstance(item, dict):
         raise Refusal("LGR-0103", f"an event is a JSON object; this is {kind(item)}", value=shown(item))
     _refuse_twice(item, "")
@@ -210,6 +212,8 @@ def _report(item: object, received_at: datetime, hints: _Hints) -> Report:
         sequence=sequence,
         epoch=epoch,
         fingerprint=said,
+        caller=caller,
+        by=None if caller is None else caller.author(body, personal=personal),
         body=body,
     )
 
@@ -234,7 +238,7 @@ def fingerprint(
         "source": terminal,
         "type": topic,
         "subject": round_id,
-        "time": occurred_at.astimezone(UTC),
+        "time": plain.utc(occurred_at),
         "sequence": None if sequence is None else str(sequence),
         "data": body,
     }

@@ -86,6 +86,9 @@ class Metrics:
             "Age of the oldest event that the slowest projection has not folded.",
             registry=registry,
         )
+        self._run = Gauge(
+            "roundledger_projections_run", "1 where this service runs the projections, 0 where others have to.", registry=registry
+        )
         self._stopped = Gauge(
             "roundledger_projection_stopped", "1 where a projection stands still.", ("projection",), registry=registry
         )
@@ -167,9 +170,13 @@ class Metrics:
         standing: tuple[Sequence[ProjectionPosition], int, float] | None,
         following: Sequence[int] = (),
         webhooks: Mapping[str, int] = _NOBODY,
+        *,
+        projections_run: bool = True,
     ) -> bytes:
         """All series as text; `standing` is what the reader says of the read side, None where the database did not answer,
-        `following` the positions of the feed's streams and `webhooks` those of the webhooks."""
+        `following` the positions of the feed's streams and `webhooks` those of the webhooks; `projections_run` whether this
+        service runs the projections. How far those are is the database's to say, whoever runs them."""
+        self._run.set(projections_run)
         self._streams.set(len(following))
         self._waiting.set(waiting)
         self._database.set(standing is not None)

@@ -7,8 +7,9 @@ reads as the careful one does.
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import or_
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -30,7 +31,8 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_d
 
     specversion: Literal["1.0"]
     id: _Id
-    source: Annotated[str, msgspec.Meta(pattern=r"^/terminals/[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    source: str
+    """See `_terminal`: the events of a batch mostly have one, and so it is looked at once."""
     subject: _Id
     time: Annotated[datetime, msgspec.Meta(tz=True)]
     epoch: _Epoch | None = None
@@ -65,6 +67,22 @@ _decode = msgspec.json.Decoder(list[reduce(or_, _TYPED)]).decode  # type: ignore
 _encode = msgspec.json.Encoder().encode
 
 
+_TYPE_OF = {typed: str(typed.__struct_config__.tag) for typed in _TYPED}
+_SOURCE = re.compile(r"/terminals/([A-Za-z0-9][A-Za-z0-9._-]{0,63})")
+
+
+@lru_cache(maxsize=1024)
+def _terminal(source: str) -> str | None:
+    """The terminal that a source names; None where it names none."""
+    named = _SOURCE.fullmatch(source)
+    return None if named is None else named[1]
+
+
+def utc(at: datetime) -> datetime:
+    """The same moment in UTC, in which most are written."""
+    return at if at.tzinfo is UTC else at.astimezone(UTC)
+
+
 def read(raw: bytes) -> list[Plain] | None:
     """The events of a batch in order; None where it is none, or one that has to be looked at item by item."""
     # No character of a string is escaped then, and all can be printed: JSON has no others below the delete.
@@ -75,19 +93,24 @@ def read(raw: bytes) -> list[Plain] | None:
         # A key that stands twice leaves no trace in what was read, but the text has more quotes than it needs.
         if raw.count(b'"') != _encode(events).count(b'"'):
             return None
-        ids = msgspec.convert([id_ for event in events for id_ in (event.id, event.subject)], list[UUID])
+        terminals = [named for event in events if (named := _terminal(event.source)) is not None]
+        if len(terminals) < len(events):
+            return None
+        ids = msgspec.convert([event.id for event in events], list[UUID])
+        # Each round is one object, however many events are about it: so it is quickly found to be the one before.
+        rounds = {subject: msgspec.convert(subject, UUID) for subject in {event.subject for event in events}}
         return [
             Plain(
-                ids[2 * n],
-                ids[2 * n + 1],
-                event.source.removeprefix("/terminals/"),
-                event.__struct_config__.tag,
-                event.time.astimezone(UTC),
+                id_,
+                rounds[event.subject],
+                terminal,
+                _TYPE_OF[type(event)],
+                utc(event.time),
                 None if event.epoch is None else int(event.epoch),
                 None if event.sequence is None else int(event.sequence),
                 event.data,
             )
-            for n, event in enumerate(events)
+            for event, id_, terminal in zip(events, ids, terminals, strict=True)
         ]
     except (msgspec.DecodeError, OverflowError):
         return None

@@ -19,7 +19,7 @@ from ledger.api.liabilities import liabilities
 from ledger.api.views import AskedReport, Balances, Liabilities, TerminalView, Trial, sequence
 from ledger.application.liability import Terms
 from ledger.errors import Refusal
-from ledger.sequences import Numbers
+from ledger.sequences import accounted
 from ledger.sequences import received as told_of
 from ledger.store import credentials, log, migrate, waits
 from ledger.store.sequences import standings
@@ -96,7 +96,7 @@ class SqlReader:
             epochs = standings(conn, terminal)
         if not epochs:
             return None
-        told = (told_of(epoch.terminal, epoch.epoch, Numbers(epoch.received)) for epoch in reversed(epochs))
+        told = (told_of(epoch.terminal, epoch.epoch, accounted(epoch)) for epoch in reversed(epochs))
         return TerminalView(terminal=terminal, table=epochs[-1].table, sequences=tuple(map(sequence, told)))
 
     def balances(self, *, prefix: str | None, currency: str | None, after: str | None, limit: int, at: Moment | None) -> Balances:

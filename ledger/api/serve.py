@@ -1,6 +1,7 @@
 """The service as a whole: write side, projections, read side and door on one database, and what is done at the end.
 
 The projections fold in a process of their own: in this one they would take the processor from the door whenever it is busiest.
+Where they are to take none of this machine's at all, they run elsewhere (`roundledger projections run`), and not here.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -44,7 +45,8 @@ class _Told(NamedTuple):
     metrics how large it was and how long it took."""
 
     rounds: Rounds
-    runner: RunnerProcess
+    runner: RunnerProcess | None
+    """None where they run elsewhere: there they hear of it by the database."""
     metrics: Metrics
 
     def post(self, reports: Sequence[Report], /) -> list[Verdict]:
@@ -55,7 +57,8 @@ class _Told(NamedTuple):
             self.metrics.append_failed()
             raise
         self.metrics.appended(len(reports), time.perf_counter() - began)
-        self.runner.wake()
+        if self.runner is not None:
+            self.runner.wake()
         return verdicts
 
 
@@ -68,6 +71,7 @@ def opened(
     require_auth: bool = False,
     tls: Tls | None = None,
     rate: float = RATE,
+    projections: bool = True,
     feed_limits: Limits = LIMITS,
     courier: Options = OPTIONS,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -75,8 +79,9 @@ def opened(
     """The service on the database at `dsn`, listening but not yet served: `run` it, in any thread, and `stop` it.
 
     With `require_auth`, and always on a host beyond this machine, requests have to be signed or to bear a token. `rate` is how
-    often one terminal or person may ask, in requests a second; `feed_limits` what the feed's streams are held to; `courier` how
-    patiently webhooks are sent to. `now` is the service's clock, by which it says when it received something.
+    often one terminal or person may ask, in requests a second; without `projections` none are run here, and the service answers
+    for none; `feed_limits` what the feed's streams are held to; `courier` how patiently webhooks are sent to. `now` is the
+    service's clock, by which it says when it received something.
 
     Refuses a schema that is not this program's (LGR-0502, never changed here), a database that cannot be reached (LGR-0501), a
     host beyond this machine while no terminal has a live key (LGR-0712) and what `Server` refuses.
@@ -90,7 +95,10 @@ def opened(
                 raise _without_keys(host)
             metrics, tracing = Metrics(), exporting()
             # The projections end last. What they did not get to read, the next start reads.
-            with RunnerProcess(dsn) as runner, Source(dsn) as source, Courier(dsn, source, metrics, courier) as sending:
+            with ExitStack() as stack:
+                runner = stack.enter_context(RunnerProcess(dsn)) if projections else None
+                source = stack.enter_context(Source(dsn))
+                sending = stack.enter_context(Courier(dsn, source, metrics, courier))
                 feed = Feed(source, metrics, feed_limits, webhooks=sending.positions)
                 app = create_app(
                     rounds,
@@ -101,6 +109,7 @@ def opened(
                     rate=Rate(rate),
                     noted=Noted(metrics, tracing),
                     feed=feed,
+                    projections=projections,
                 )
                 with Server(app, host=host, port=port, tls=tls, stopping=feed.close) as server:
                     if beyond and tls is None:

@@ -130,9 +130,14 @@ class Liabilities(View, frozen=True, kw_only=True):
     """By table, a line for each currency: one, but where the table held stakes in another before."""
 
 
+Run = Literal["here", "not here"]
+"""Where the projections are run: by this service, or by whoever else."""
+
+
 class Health(View, frozen=True, kw_only=True):
     """The service lives. `behind`: a projection stands still or is more than ten seconds late, so that reads miss what came
-    after. `away`: the database does not answer, and nothing more is known."""
+    after. `away`: the database does not answer, and nothing more is known. Of projections that are not run here `ok` says
+    nothing; how far they are stands in `projections` all the same."""
 
     status: Literal["ok", "behind", "away"]
     position: Position | None = None
@@ -141,14 +146,18 @@ class Health(View, frozen=True, kw_only=True):
     """The last event in the log: what lies between is on its way into the projections."""
     waiting: int
     """Events that wait for the next commit."""
+    projections_run: Run = "here"
+    """`not here`: this service was told to run none, and another process has to (`roundledger projections run`)."""
     projections: list[ProjectionPosition] = []
 
 
 class Ready(View, frozen=True, kw_only=True):
     """The service takes posts and answers questions: its database answers with the schema of this release, every projection goes
-    on, and it was not told to stop."""
+    on as far as they are run here, and it was not told to stop."""
 
     status: Literal["ready"]
+    projections_run: Run = "here"
+    """As in Health."""
 
 
 class TerminalView(View, frozen=True, kw_only=True):

@@ -33,6 +33,7 @@ from ledger.reports import (
     CountChips,
     CountDrop,
     DeclineCorrection,
+    GiveUpNumbers,
     HoldRound,
     IssueColourChips,
     Malformed,
@@ -78,7 +79,7 @@ class Desk:
             return self._try(report, group)
         except Refusal as refusal:
             malformed = isinstance(report.body, Malformed)
-            if refusal.code in ("LGR-0303", "LGR-0304", "LGR-0521") or (malformed and refusal.code != "LGR-0804"):
+            if refusal.code in ("LGR-0303", "LGR-0304", "LGR-0307", "LGR-0521") or (malformed and refusal.code != "LGR-0804"):
                 raise  # the table is another process's, and so is what there is to know of it; or nothing there is to know helps
             # Memory may be behind the log where another process writes too. Ask, and decide again if it was. So it may be of who
             # may do what, where another process has applied a configuration.
@@ -107,11 +108,14 @@ class Desk:
         if sitting is None:
             sitting = self._sit(report, group)
         else:
-            self._rest_on_roles(report, group)
-            self._verify_right(report, sitting.round)
+            house = self._houses.in_force(sitting.round.terms)
+            if not sitting.has_let_in(report, house):
+                self._rest_on_roles(report, group)
+                self._verify_right(report, sitting.round)
+                sitting.let_in(report, house)
             self._verify_number(report, sitting.house.table.id, group)
         round_ = sitting.round
-        if report.sequence is not None and round_.terms.game == CRAPS:
+        if report.sequence is not None and (round_.terms.game == CRAPS or isinstance(report.body, _IN_TURN)):
             self._verify_turn(report, round_.terms)
         begun = about_round(self, round_, sitting.rules, body, _origin(report, sitting.house.property.tolerance), group)
         events = round_.collect_events()
@@ -185,20 +189,37 @@ class Desk:
         if report.sequence is None:
             return
         line = self._memory.sequences.line(report, table, group.numbered)
-        if line is not None and report.sequence in line.numbers:
+        if line is None:
+            return
+        if report.sequence in line.given_up:
+            raise Refusal(
+                "LGR-0307",
+                f"a person has given up number {report.sequence} of terminal {line.terminal}, epoch {line.epoch}, "
+                f"and table {table} went on without it",
+                field="sequence",
+                value=str(report.sequence),
+                help="what it says is put right by a correction, or reported as a new event with a number of its own",
+            )
+        if report.sequence in line.numbers:
             # A retry, mostly: the receipts tell.
             raise Refusal("LGR-0303", "another event has this number", field="sequence", value=str(report.sequence))
 
     def _verify_turn(self, report: Report, opened: RoundOpened) -> None:
-        """Raises Refusal LGR-0304 for a report of craps while one that its terminal numbered before it in the round is missing.
+        """Raises Refusal LGR-0304 for a report while one that its terminal numbered before it in the round is missing.
 
-        What was missing when the round opened stops no throw: it may never come.
+        What was missing when the round opened stops none of it: it may never come.
         """
         line = self._memory.sequences.known(report)
         if line is None or report.sequence is None:
             return
         same = numbering(opened.terminal, opened.epoch) == (line.terminal, line.epoch)
         refusal = line.out_of_turn(report.sequence, (opened.sequence or 0) if same else 0)
+        if refusal is None and report.behind and isinstance(report.body, _IN_TURN):
+            refusal = Refusal(
+                "LGR-0304",
+                f"events of an earlier epoch of terminal {line.terminal} about this round wait to be sent again",
+                help="send those first, then this one again with the same id",
+            )
         if refusal is not None:
             raise refusal
 
@@ -334,6 +355,14 @@ class Desk:
         record.issue_colours(body, house.table.currency, origin)
         return record.collect_events()
 
+    def _give_up(self, report: Report, body: GiveUpNumbers, origin: Origin, group: Group) -> list[RoundEvent]:
+        self._verify_table(report, body.table, group)
+        record = self._memory.record(body.table)
+        record.verify_giving_up(body, origin)
+        self._memory.sequences.verify_missing(body)
+        record.give_up(body, origin)
+        return record.collect_events()
+
     def _verify_table(self, report: Report, table: str, group: Group) -> House:
         house = self._houses.table(table)
         if report.round != table_stream(table):
@@ -429,7 +458,7 @@ class Desk:
         round_.void_bet(rules, body.bet, origin, reason=body.reason, note=body.note)
 
     def _close(self, round_: Round, rules: Regulation, body: CloseBetting, origin: Origin, group: Group) -> None:
-        round_.close_betting(origin)
+        round_.close_betting(rules, origin)
 
     def _reopen(self, round_: Round, rules: Regulation, body: ReopenBetting, origin: Origin, group: Group) -> None:
         round_.reopen_betting(origin)
@@ -574,6 +603,9 @@ def _hindered(hindrance: Hindrance, closing: Closing) -> Refusal:
 
 
 _CORRECTIONS = (ProposeCorrection, ApproveCorrection, DeclineCorrection)
+_IN_TURN = (ChangeBet, WithdrawBet)
+"""What waits for the numbers before it in every game: among them may be the bell, and what was done to a bet before it arrived
+could not be undone by it, for the player has the chips, or the place on the layout is another's. In craps all waits."""
 _ABOUT_TABLES: dict[type, Callable[[Desk, Report, Any, Origin, Group], list[RoundEvent]]] = {
     OpenRound: Desk._open_round,
     SignOn: Desk._sign_on,
@@ -585,6 +617,7 @@ _ABOUT_TABLES: dict[type, Callable[[Desk, Report, Any, Origin, Group], list[Roun
     ConfirmSlip: Desk._confirm_slip,
     CancelSlip: Desk._cancel_slip,
     IssueColourChips: Desk._issue_colours,
+    GiveUpNumbers: Desk._give_up,
 }
 _ABOUT_ROUNDS: dict[type, Callable[[Desk, Round, Regulation, Any, Origin, Group], Round | None]] = {
     PlaceBet: Desk._place,

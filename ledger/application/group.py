@@ -4,23 +4,39 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import NamedTuple
 from uuid import UUID
 
 from ledger.houses import House
-from ledger.reports import Report
+from ledger.property import Property
+from ledger.reports import Body, Caller, DeclineCorrection, Report
 from ledger.round import Round, RoundEvent
 from ledger.rules import Regulation
 from ledger.sequences import Line
 from ledger.store.recorder import Claim, Closing, Rejection
 
 
-class Sitting(NamedTuple):
-    """A round, and what it is played under."""
+class Sitting:
+    """A round, and what it is played under; and who was found to be in the right at it, for the rest of a group."""
 
-    round: Round
-    house: House
-    rules: Regulation
+    __slots__ = ("_let_in", "house", "round", "rules")
+
+    def __init__(self, round_: Round, house: House, rules: Regulation) -> None:
+        self.round = round_
+        self.house = house
+        self.rules = rules
+        self._let_in: tuple[Caller | None, type[Body], Property | None] | None = None
+
+    def let_in(self, report: Report, house: Property | None) -> None:
+        """The report's sender may do what it says, by the configuration in force."""
+        if not report.personal and type(report.body) is not DeclineCorrection:  # which also goes by whose the correction is
+            self._let_in = report.caller, type(report.body), house
+
+    def has_let_in(self, report: Report, house: Property | None) -> bool:
+        """Whether the last sender that was let in was the same one with the same kind of act, by the same configuration."""
+        if self._let_in is None or report.personal:
+            return False
+        caller, act, by = self._let_in
+        return report.caller is caller and type(report.body) is act and house is by
 
 
 class Group:

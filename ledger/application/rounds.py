@@ -40,7 +40,7 @@ from ledger.errors import Refusal
 from ledger.events import Event
 from ledger.houses import Houses
 from ledger.property import Property
-from ledger.reports import CloseDay, Received, Report, Verdict
+from ledger.reports import CloseDay, GiveUpNumbers, Received, Report, Verdict
 from ledger.round import Origin, Round, RoundEvent
 from ledger.rules import Regulation
 from ledger.sequences import Line, weighed
@@ -232,7 +232,8 @@ class Rounds(Application[UUID]):
             group.events.extend(events)
             group.spans[n] = (start, len(group.events))
             group.claims[start] = Claim(report.event_id, mark(report), len(events))
-            group.receive(self._memory.sequences.known(report), report)
+            if report.sequence is not None:
+                group.receive(self._memory.sequences.known(report), report)
         if refused and known is None:
             # A refusal is final only if the report was not accepted before.
             known = self._recorder.receipts([reports[n].event_id for n, _, _ in refused])
@@ -265,6 +266,9 @@ class Rounds(Application[UUID]):
             group.undo()
             raise
         for n, (start, end) in group.spans.items():
+            body = reports[n].body
+            if type(body) is GiveUpNumbers:
+                self._memory.sequences.gave_up(body)
             decided[n] = Verdict(
                 event_id=reports[n].event_id, status="accepted", round=reports[n].round, positions=tuple(positions[start:end])
             )
@@ -283,6 +287,8 @@ class Rounds(Application[UUID]):
         """The verdicts in order, with what was received by now of the terminals that number their reports."""
         told: dict[Line, Received] = {}
         for n, report in enumerate(reports):
+            if report.sequence is None:
+                continue
             line = self._memory.sequences.known(report)
             if line is not None:
                 if line not in told:

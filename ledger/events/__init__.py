@@ -40,7 +40,7 @@ from ledger.events.corrections import (
     RoundResettled,
     Standing,
 )
-from ledger.events.house import DocumentRecorded, StaffSignedOff, StaffSignedOn
+from ledger.events.house import DocumentRecorded, NumbersGivenUp, StaffSignedOff, StaffSignedOn
 from ledger.events.irregular import (
     BetsCarried,
     BetVoided,
@@ -97,6 +97,7 @@ __all__ = [
     "LateBetRecorded",
     "LostBet",
     "MovedBet",
+    "NumbersGivenUp",
     "OutcomeCorrected",
     "OutcomeRecorded",
     "PayoutMade",
@@ -146,6 +147,7 @@ Event = (
     | RoundResettled
     | StaffSignedOn
     | StaffSignedOff
+    | NumbersGivenUp
     | ChipsCounted
     | FillRecorded
     | CreditRecorded
@@ -186,6 +188,7 @@ EVENTS: tuple[type[Event], ...] = (
     RoundResettled,
     StaffSignedOn,
     StaffSignedOff,
+    NumbersGivenUp,
     ChipsCounted,
     FillRecorded,
     CreditRecorded,

@@ -36,6 +36,30 @@ class StaffSignedOff(Body, frozen=True, kw_only=True, omit_defaults=True):
     """`dealer` or `supervisor`."""
 
 
+class NumbersGivenUp(Body, frozen=True, kw_only=True, omit_defaults=True):
+    """Numbers of a terminal will not come: a person has put on record why. In the table's own stream.
+
+    Nothing waits for them any more, and what comes with one of them after all is refused for good.
+    """
+
+    TOPIC: ClassVar[str] = "NumbersGivenUp.v1"
+
+    table: str
+    """Id of the table."""
+    of_terminal: str
+    """The terminal whose numbers they are."""
+    of_epoch: int
+    """Its count of its restarts; 0 where it keeps none."""
+    first: int
+    """The first number."""
+    last: int
+    """The last one; none between was received."""
+    reason: str
+    """The reason's code, for example `lost_disk`."""
+    note: str | None = None
+    """In words, where somebody wrote some."""
+
+
 class DocumentRecorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The canonical content of a regulation or of a property's configuration, logged once per content before its first use."""
 

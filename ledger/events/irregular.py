@@ -11,7 +11,11 @@ from ledger.events.body import Body
 
 
 class BetVoided(Body, frozen=True, kw_only=True, omit_defaults=True):
-    """A supervisor declared one bet void before betting closed; the stake went back."""
+    """A supervisor declared one bet void before betting closed; the stake went back.
+
+    Or the bell itself did, and nobody: the bet was placed after it by its terminal's numbers, and was here before it. The append
+    then has a LateBetRecorded as well.
+    """
 
     TOPIC: ClassVar[str] = "BetVoided.v1"
 
@@ -26,7 +30,7 @@ class BetVoided(Body, frozen=True, kw_only=True, omit_defaults=True):
     currency: str
     """That of the round."""
     reason: str
-    """The reason's code."""
+    """The reason's code; `placed_after_bell` where the bell declared it void."""
     note: str | None = None
     """In words, where somebody wrote some."""
 

@@ -12,13 +12,16 @@ import psycopg
 
 from ledger import houses
 from ledger.errors import Refusal
-from ledger.events import DocumentRecorded, RoundOpened, StaffSignedOff, StaffSignedOn
+from ledger.events import DocumentRecorded, NumbersGivenUp, RoundOpened, StaffSignedOff, StaffSignedOn
 from ledger.feed.envelope import Place
 from ledger.store import codec, log
 from ledger.store.log import Key
 
 _KNOWN = 20_000
 """Streams that are remembered; the one asked for longest ago is forgotten first."""
+
+_APART = (DocumentRecorded, StaffSignedOn, StaffSignedOff, NumbersGivenUp)
+"""Events that belong to no round, and name at most a table."""
 
 _FIRST = "SELECT originator_id, topic, state FROM ledger.events WHERE originator_id = ANY(%s) AND originator_version = 1"
 
@@ -32,7 +35,7 @@ class Places:
 
     def of(self, conn: psycopg.Connection[Any], keys: Sequence[Key]) -> list[Place | None]:
         """The place of each event, in order; None where what would say it cannot be read."""
-        apart = [key for key in keys if codec.kind(key.topic) in (DocumentRecorded, StaffSignedOn, StaffSignedOff)]
+        apart = [key for key in keys if codec.kind(key.topic) in _APART]
         told = self._apart(conn, apart) if apart else {}
         streams = self._streams(conn, {key.stream for key in keys if key.position not in told})
         return [told[key.position] if key.position in told else streams.get(key.stream) for key in keys]
@@ -60,7 +63,7 @@ class Places:
             body = recorded.body
             if isinstance(body, DocumentRecorded):
                 found[recorded.position] = Place(property=body.name if body.kind == "property" else None)
-            elif isinstance(body, StaffSignedOn | StaffSignedOff):
+            elif isinstance(body, StaffSignedOn | StaffSignedOff | NumbersGivenUp):
                 tables = {
                     config.id: {table.id for table in config.tables}
                     for position, config in configured

@@ -164,7 +164,11 @@ class Property(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
 
     def has(self, table: str) -> bool:
         """Whether it has a table of this id."""
-        return any(each.id == table for each in self.tables)
+        return table in self._table_ids
+
+    @cached_property
+    def _table_ids(self) -> frozenset[str]:
+        return frozenset(each.id for each in self.tables)
 
     def as_played(self, held: Regulation) -> Regulation:
         """The regulation with this property's choices."""

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from ledger.errors import Refusal
-from ledger.events import BettingClosed, BettingReopened, ShooterChanged
+from ledger.events import BettingClosed, BettingReopened, BetVoided, LateBetRecorded, ShooterChanged
+from ledger.round.bets import Bet
 from ledger.round.guards import Guards
-from ledger.round.order import verify_order
+from ledger.round.order import precedes, verify_order
 from ledger.round.state import Status
 from ledger.round.terms import Origin
 from ledger.round.trying import succeeds
+from ledger.rules import Regulation
+
+AFTER_THE_BELL = "placed_after_bell"
+"""The reason of a bet that its terminal placed after its bell, and that was here before the bell."""
 
 
 class Bell(Guards):
@@ -26,11 +31,70 @@ class Bell(Guards):
         """Whether `close_betting` would succeed."""
         return succeeds(self.verify_close)
 
-    def close_betting(self, origin: Origin) -> None:
-        """The bell: no bet is accepted, changed or withdrawn from here on."""
+    def close_betting(self, regulation: Regulation, origin: Origin) -> None:
+        """The bell: no bet is accepted, changed or withdrawn from here on.
+
+        A bet that its terminal numbered after this bell, and that came here before it, was placed late: its stake goes back, and
+        it is on record as chips that came after the bell.
+        """
+        self._verify_first_bell(origin)
         self.verify_close()
         verify_order(origin, self.reopened, "LGR-0204", "before betting was opened again", self.id)
-        self._happen(BettingClosed(**origin._asdict()))
+        said, currency, late = origin._asdict(), self.terms.currency, self._placed_after(origin)
+        for bet in late:
+            self._happen(
+                BetVoided(
+                    **said,
+                    bet=bet.id,
+                    player=bet.player,
+                    spot=bet.spot,
+                    stake=str(bet.stake),
+                    currency=currency,
+                    reason=AFTER_THE_BELL,
+                )
+            )
+        self._happen(BettingClosed(**said))
+        for bet in late:
+            assert bet.placed_by is not None
+            self._happen(
+                LateBetRecorded(
+                    **said,
+                    player=bet.player,
+                    seat=bet.seat,
+                    spot=bet.spot,
+                    stake=str(bet.stake),
+                    currency=currency,
+                    article=regulation.cite(regulation.articles.get("closing")),
+                    note=f"bet {bet.id}, which its terminal numbered {bet.placed_by.sequence}, after the bell",
+                )
+            )
+
+    def _placed_after(self, bell: Origin) -> list[Bet]:
+        """The open bets of this time of betting that the terminal of the bell had numbered after it."""
+        return [
+            bet
+            for bet in self.open_bets
+            if bet.placed_by is not None
+            and bet.placed_in_time == len(self.windows)
+            and precedes(bell, bet.placed_by)
+            and not bet.late
+        ]
+
+    def _verify_first_bell(self, origin: Origin) -> None:
+        """Raises Refusal LGR-0204 for a bell that its terminal numbered before the one that closed betting.
+
+        It stays refused, for what was placed between the two has been played with since; the answer names those bets.
+        """
+        if self.status is Status.CLOSED and precedes(origin, self.closed_by):
+            between = [str(bet.id) for bet in self.open_bets if bet.placed_by is not None and precedes(origin, bet.placed_by)]
+            raise Refusal(
+                "LGR-0204",
+                f"betting cannot be closed: {self.stands} already, by a bell that its terminal numbered later",
+                value=str(self.id),
+                help=f"placed after this bell: {', '.join(between)}; put each right by a correction of kind bet_void"
+                if between
+                else None,
+            )
 
     def verify_reopening(self) -> None:
         """Raises unless the round is one of craps between two throws, with betting closed."""

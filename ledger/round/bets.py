@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.events import BetChanged, CorrectionProposed, LostBet, PayoutMade, RoundHeld, Standing
+from ledger.events import BetChanged, BetPlaced, CorrectionProposed, LostBet, PayoutMade, RoundHeld, Standing
 
 
 class Change(NamedTuple):
@@ -53,6 +53,10 @@ class Bet(msgspec.Struct, gc=False):
     """Valid throws of this round before it left it so."""
     changes: tuple[Change, ...] = ()
     """How it lay before each change, the oldest first."""
+    placed_by: BetPlaced | None = None
+    """How it was placed, where that was in this round."""
+    placed_in_time: int = 0
+    """How many times of betting had ended before it came; more than none only in craps."""
     changed_by: BetChanged | None = None
     """The player's last change of it."""
     staked: int | None = None

@@ -39,7 +39,7 @@ class Betting(Guards, Limiting):
         """
         terms = self.terms
         late = self._verify_in_time(regulation, origin, spot) if self.windows or self.status is not Status.BETTING else None
-        if bet in self.bets or bet in self.gone:
+        if bet in self.bets or (self.gone and bet in self.gone):
             raise Refusal("LGR-0209", "a bet with this id stands already", field="id", value=str(bet))
         if currency != terms.currency:
             money.minor_digits(currency)

@@ -237,6 +237,8 @@ class RoundState:
             self.id,
             body.spot,
             self.valid_throws,
+            placed_by=body,
+            placed_in_time=len(self.windows),
         )
         self.taken += stake
         self.bets[body.bet] = bet

@@ -65,6 +65,8 @@ class Standing(NamedTuple):
     epoch: int
     table: str
     received: list[Span]
+    given_up: list[Span]
+    """Those that will not come."""
 
 
 def since(conn: Connection, after: int, table: str) -> list[Reported]:
@@ -96,6 +98,12 @@ def rejected(conn: Connection, terminal: str, epoch: int, known: Sequence[Span])
         _multirange(known),
     )
     return [Reported(terminal, epoch, *row) for row in found]
+
+
+def given_up(conn: Connection, terminal: str, epoch: int) -> list[Span]:
+    """The numbers of one epoch of a terminal that will not come, as people have put on record."""
+    found = _rows(conn, "SELECT first, last FROM ledger.given_up WHERE terminal = %s AND epoch = %s", terminal, epoch)
+    return [(first, last) for first, last in found]
 
 
 def keep(conn: Connection, table: str, lease: int, rows: Sequence[Row], position: int, *, leaving: bool) -> None:
@@ -163,7 +171,10 @@ def standings(conn: Connection, terminal: str | None = None) -> list[Standing]:
     found: dict[tuple[str, int], tuple[str, Multirange[int]]] = {}
     for name, epoch, table, received in _rows(conn, _STANDINGS, {"terminal": terminal}):
         found[name, epoch] = (table or "", received)
-    return [Standing(*key, table, _spans(received)) for key, (table, received) in sorted(found.items())]
+    given: dict[tuple[str, int], list[Span]] = {}
+    for name, epoch, first, last in _rows(conn, "SELECT terminal, epoch, first, last FROM ledger.given_up ORDER BY position"):
+        given.setdefault((name, epoch), []).append((first, last))
+    return [Standing(*key, table, _spans(received), given.get(key, [])) for key, (table, received) in sorted(found.items())]
 
 
 _STANDINGS = """

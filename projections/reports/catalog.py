@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Protocol
+from typing import Any, Protocol
 
 from ledger import __version__
 from ledger.errors import Refusal
@@ -76,15 +76,24 @@ class Reading(Protocol):
     def rows(self) -> Iterator[Row]: ...
 
 
+@dataclass
 class Read:
     """The rows of a view, as they are."""
 
-    def __init__(self, rows: Iterator[Row]) -> None:
-        self._rows = rows
-        self.notes: list[str] = []
+    conn: Connection
+    source: Source
+    columns: Sequence[Column]
+    filters: Filters
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters of the source's own condition."""
+    notes: list[str] = field(default_factory=list)
 
     def rows(self) -> Iterator[Row]:
-        return self._rows
+        return queries.rows(self.conn, self.source, self.columns, self.filters, self.more)
+
+    def copied(self) -> Generator[bytes, None, None]:
+        """The same as the server's own CSV."""
+        return queries.copied(self.conn, self.source, self.columns, self.filters, self.more)
 
 
 Found = Callable[[Connection, "Definition", Asked], Reading]
@@ -92,7 +101,7 @@ Found = Callable[[Connection, "Definition", Asked], Reading]
 
 
 def _read(conn: Connection, definition: Definition, asked: Asked) -> Read:
-    return Read(queries.rows(conn, definition.source, definition.columns, asked.filters))
+    return Read(conn, definition.source, definition.columns, asked.filters)
 
 
 @dataclass(frozen=True)
@@ -367,7 +376,7 @@ _add(
     Definition(
         "terminal-gaps",
         "Gaps in terminals' numbers",
-        "Numbers that a terminal has used and of which nothing was received.",
+        "Numbers that a terminal has used and of which nothing was received, and those that a person has given up.",
         Source("terminal_gaps", ("terminal", "epoch", "missing_from"), by_day=False, places=("property", "pit", "table", "game")),
         (
             PROPERTY,
@@ -378,10 +387,16 @@ _add(
             Column("epoch", "epoch", "position"),
             Column("missing_from", "from", "position"),
             Column("missing_to", "to", "position"),
-            count("missing", "missing"),
+            count("missing", "numbers"),
             Column("highest", "highest received", "position"),
+            text("state", "state"),
+            Column("given_up_by", "given up by", "id", below=1),
+            Column("given_up_at", "given up", "time", below=2),
+            text("reason", "reason", below=2),
+            text("note", "note", below=3),
         ),
-        legend="a terminal numbers its reports from 1 in each epoch; what is missing it still has, or it is lost",
+        legend="a terminal numbers its reports from 1 in each epoch. missing: it still has it, or it is lost; "
+        "given_up: it will not come, by a person's word",
         figures=False,
     )
 )
@@ -475,7 +490,7 @@ def _exposure(conn: Connection, definition: Definition, asked: Asked) -> Read:
         "WHERE t.code = v.currency AND (v.staked >= t.amount OR v.returned >= t.amount))"
     )
     given = {"codes": list(asked.thresholds), "amounts": list(asked.thresholds.values())}
-    return Read(queries.rows(conn, source, definition.columns, asked.filters, given))
+    return Read(conn, source, definition.columns, asked.filters, given)
 
 
 _HOUR = (
@@ -805,6 +820,7 @@ def make(conn: Connection, name: str, asked: Asked) -> Report:
         notes=notes,
         later=reading.notes,
         reading=reading,
+        copied=reading.copied if isinstance(reading, Read) else None,
         signed=found.signed,
         legend=found.legend,
         subtotal_by=found.subtotal_by,

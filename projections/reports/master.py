@@ -96,7 +96,6 @@ _COUNTS = (
     count("closers", ""),
     *(money(key, "", source=f'v."{key}"') for key in _COUNTED),
 )
-_EDGES = (*_KEY, Column("edge", "", "exact"), Column("staked", "", "amount", sums=True, source="v.handle + v.pushed"))
 
 
 @dataclass
@@ -140,8 +139,7 @@ class Master:
         """One row a table, game, gaming day and currency."""
         lines = self._figures()
         self._count(lines)
-        self._expect(lines)
-        self._stray(lines)
+        self._weigh(lines)
         for key, line in sorted(lines.items(), key=lambda each: _in_order(each[0])):
             known = dict(zip((column.key for column in _KEY), key, strict=True)) | line.figures | line.counted
             known |= {"theoretical_win_exact_minor": line.theoretical, "square": line.square}
@@ -183,20 +181,21 @@ class Master:
         asked = self._filters
         return (asked.pit is not None and asked.pit != pit) or (asked.game is not None and asked.game != game)
 
-    def _expect(self, lines: dict[Row, _Line]) -> None:
-        """Theoretical win: stakes by house edge."""
-        source = Source("chances", (*_ORDER, "edge"), grouped=True, places=_OF_MONEY)
-        for *key, edge, staked in queries.rows(self._conn, source, _EDGES, self._filters):
-            lines[tuple(key)].theoretical += Fraction(edge) * minor(staked, key[-1])
+    def _weigh(self, lines: dict[Row, _Line]) -> None:
+        """What was to be expected of the bets that were made: the win, and how far it may stray, round by round.
 
-    def _stray(self, lines: dict[Row, _Line]) -> None:
-        """The variance of the win, round by round: those of rounds add, for rounds are independent."""
+        Variances of rounds add, for rounds are independent. Theoretical win is of the books: what was corrected once a day was
+        closed is taken off that day again.
+        """
+        staked: dict[Row, dict[str, int]] = {}
         unknown, apart = 0, False
-        for *key, regulation, spots, stakes in queries.bets_by_round(self._conn, self._filters):
-            line, currency = lines[tuple(key)], key[-1]
-            spread = self._theory.spread(
-                regulation, [(s, minor(stake, currency)) for s, stake in zip(spots, stakes, strict=True)]
-            )
+        for *place, regulation, spots, stakes, edges in queries.bets_by_round(self._conn, self._filters):
+            key = tuple(place)
+            by_edge = staked.setdefault(key, {})
+            for edge, stake in zip(edges, stakes, strict=True):
+                by_edge[edge] = by_edge.get(edge, 0) + stake
+            line = lines[key]
+            spread = self._theory.spread(regulation, list(zip(spots, stakes, strict=True)))
             if spread is None:
                 unknown += 1
                 line.square = None
@@ -204,6 +203,13 @@ class Master:
             apart = apart or not spread.exact
             if line.square is not None:
                 line.square += spread.variance
+        for *place, was, was_stake, was_edge, now, now_stake, now_edge in queries.corrected_since(self._conn, self._filters):
+            by_edge = staked.setdefault(tuple(place), {})
+            for sign, result, stake, edge in ((1, was, was_stake, was_edge), (-1, now, now_stake, now_edge)):
+                if result in ("lost", "won", "push"):
+                    by_edge[edge] = by_edge.get(edge, 0) + sign * minor(stake, place[-1])
+        for key, by_edge in staked.items():
+            lines[key].theoretical = sum((Fraction(edge) * stake for edge, stake in by_edge.items()), Fraction(0))
         if apart:
             self.notes.append(APART)
         if unknown:

@@ -6,11 +6,13 @@ Amounts are `Decimal`s with the decimals of the currency that stands in the row;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import cached_property
 from math import isqrt
 from typing import Any, Literal, NamedTuple
 
@@ -98,6 +100,9 @@ class Report:
     """Keys of the columns whose common values have a subtotal."""
     reading: Any = None
     """What it was made of; a plot may ask for more than rows."""
+    copied: Callable[[], Generator[bytes, None, None]] | None = None
+    """The rows as the server's own CSV, instead of those `found`: for whoever makes no value of a row in between. None where rows
+    are not as they were read."""
     signed: Sequence[str] = ()
     """Who signs it on paper."""
     subtotals: list[Total] = field(default_factory=list)
@@ -114,15 +119,35 @@ class Report:
 
     def rows(self) -> Iterator[Row]:
         """The rows as they are written; counts the totals meanwhile."""
-        columns, tally = self.columns, _Tally(self)
+        columns = self.columns
+        with self.counting() as count:
+            for found in self.found:
+                values = found if self.as_read else self._derived(found)
+                count(values, 1)
+                yield values if self.as_read else tuple(v for v, column in zip(values, columns, strict=True) if not column.hidden)
+
+    @contextmanager
+    def counting(self) -> Iterator[Callable[[Row, int], None]]:
+        """Takes rows, or sums of so many rows that share what has subtotals, and has the totals at its end."""
+        tally = _Tally(self)
         self.count, self.subtotals, self.totals = 0, [], []
-        plain = all(column.derive is None and not column.hidden for column in columns)
-        for found in self.found:
-            self.count += 1
-            values = found if plain else self._derived(found)
-            tally.add(values)
-            yield values if plain else tuple(v for v, column in zip(values, columns, strict=True) if not column.hidden)
+
+        def count(values: Row, rows: int) -> None:
+            self.count += rows
+            tally.add(values, rows)
+
+        yield count
         self.subtotals, self.totals = tally.subtotals(), tally.totals()
+
+    @cached_property
+    def as_read(self) -> bool:
+        """Whether a row is written as it was read: nothing of it is derived or hidden."""
+        return all(column.derive is None and not column.hidden for column in self.columns)
+
+    @property
+    def apart(self) -> list[str]:
+        """Keys of the columns whose values sums are kept apart by: the currency and those that have subtotals."""
+        return ["currency"] * any(column.key == "currency" for column in self.columns) + list(self.subtotal_by)
 
     def _derived(self, found: Row) -> Row:
         values = iter(found)
@@ -144,7 +169,7 @@ class _Tally:
         self._summed = [n for n, column in enumerate(report.columns) if column.sums]
         self._sums: dict[tuple[Any, str | None], list[Any]] = {}
 
-    def add(self, values: Row) -> None:
+    def add(self, values: Row, rows: int) -> None:
         if not self._summed:
             return
         currency = None if self._currency is None else values[self._currency]
@@ -152,7 +177,7 @@ class _Tally:
             sums = self._sums.get((key, currency))
             if sums is None:
                 sums = self._sums[key, currency] = [0] * (1 + len(self._summed))
-            sums[0] += 1
+            sums[0] += rows
             for at, n in enumerate(self._summed, 1):
                 value = values[n]
                 if value is not None:

@@ -6,7 +6,7 @@ over a cursor of the server, so that a report of any length takes the memory of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import psycopg
@@ -35,9 +35,32 @@ class Source(NamedTuple):
 
 
 def rows(
-    conn: Connection, source: Source, columns: Sequence[Column], filters: Filters, more: dict[str, Any] | None = None
+    conn: Connection, source: Source, columns: Sequence[Column], filters: Filters, more: Mapping[str, Any] | None = None
 ) -> Iterator[Row]:
     """The rows of a view under a report's columns, in order; `more` are parameters of the source's own condition."""
+    statement, parameters = _statement(source, columns, filters)
+    conn.execute("SET LOCAL TimeZone = 'UTC'")
+    with conn.cursor("report") as cursor:
+        cursor.itersize = _BATCH
+        cursor.execute(statement, {**parameters, **(more or {})})
+        yield from cursor
+
+
+def copied(
+    conn: Connection, source: Source, columns: Sequence[Column], filters: Filters, more: Mapping[str, Any] | None = None
+) -> Generator[bytes, None, None]:
+    """The same rows as the server's own CSV, without titles: null is nothing, an empty text is quoted; in parts of any size."""
+    statement, parameters = _statement(source, columns, filters)
+    conn.execute("SET LOCAL TimeZone = 'UTC'")
+    conn.execute("SET LOCAL DateStyle = 'ISO'")
+    with conn.cursor() as cursor:
+        copy = sql.SQL("COPY ({}) TO STDOUT (FORMAT csv, ENCODING 'UTF8')").format(statement)
+        with cursor.copy(copy, {**parameters, **(more or {})}) as parts:
+            yield from map(bytes, parts)
+
+
+def _statement(source: Source, columns: Sequence[Column], filters: Filters) -> tuple[sql.Composed, dict[str, Any]]:
+    """What reads the rows, and its parameters but those of the source's own condition."""
     read = [column for column in columns if column.derive is None]
     conditions, parameters = _conditions(source, filters)
     statement = sql.SQL("SELECT {columns} FROM {view} AS v{where}{group}{order}").format(
@@ -49,22 +72,18 @@ def rows(
         else sql.SQL(""),
         order=sql.SQL(" ORDER BY ") + sql.SQL(", ").join(_ordered(key, read) for key in source.order),
     )
-    conn.execute("SET LOCAL TimeZone = 'UTC'")
-    with conn.cursor("report") as cursor:
-        cursor.itersize = _BATCH
-        cursor.execute(statement, parameters | (more or {}))
-        yield from cursor
+    return statement, parameters
+
+
+_ROUNDS = ("property", "pit", "table", "game", "shift", "currency")
 
 
 def bets_by_round(conn: Connection, filters: Filters) -> Iterator[Row]:
-    """The bets decided in each round: place, gaming day, currency, hash of the regulation, spots, stakes."""
-    source = Source(
-        "bets", (), where="v.result IN ('lost', 'won', 'push')", places=("property", "pit", "table", "game", "shift", "currency")
-    )
-    conditions, parameters = _conditions(source, filters)
+    """The bets decided in each round: place, gaming day, currency, regulation's hash; spots, stakes in minor units, edges."""
+    conditions, parameters = _conditions(Source("bets", (), where="v.result IN ('lost', 'won', 'push')", places=_ROUNDS), filters)
     statement = sql.SQL(
-        "SELECT property, pit, table_id, game, gaming_day, currency, regulation_hash, array_agg(spot), array_agg(stake) "
-        "FROM report.bets AS v WHERE {} "
+        "SELECT property, pit, table_id, game, gaming_day, currency, regulation_hash, array_agg(spot), "
+        "array_agg((stake / report.amount(1, currency))::bigint), array_agg(edge) FROM report.bets AS v WHERE {} "
         "GROUP BY round, property, pit, table_id, game, gaming_day, currency, regulation_hash"
     ).format(sql.SQL(" AND ").join(conditions))
     with conn.cursor("rounds") as cursor:
@@ -73,9 +92,20 @@ def bets_by_round(conn: Connection, filters: Filters) -> Iterator[Row]:
         yield from cursor
 
 
+def corrected_since(conn: Connection, filters: Filters) -> Iterator[Row]:
+    """What was corrected of bets of closed days: place, gaming day, currency; result, stake and edge before and after."""
+    source = Source("corrected_bets", (), where="v.posted_day <> v.gaming_day", places=_ROUNDS)
+    conditions, parameters = _conditions(source, filters)
+    statement = sql.SQL(
+        "SELECT property, pit, table_id, game, gaming_day, currency, before_result, before_stake, before_edge, after_result, "
+        "after_stake, after_edge FROM report.corrected_bets AS v WHERE {}"
+    ).format(sql.SQL(" AND ").join(conditions))
+    yield from conn.execute(statement, parameters)
+
+
 def applied(conn: Connection, filters: Filters) -> list[str]:
     """The sentences on regulations applied beyond their repeal in any round that a report is about, each once."""
-    source = Source("table_days", (), places=("property", "pit", "table", "game", "shift", "currency"))
+    source = Source("table_days", (), places=_ROUNDS)
     conditions, parameters = _conditions(source, filters)
     where = sql.SQL(" AND ").join([sql.SQL("applied IS NOT NULL"), *conditions])
     found = conn.execute(sql.SQL("SELECT DISTINCT applied FROM report.table_days AS v WHERE {}").format(where), parameters)

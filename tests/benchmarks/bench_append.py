@@ -184,25 +184,35 @@ class Bench:
 
     def door(self) -> None:
         """Batches of 20 bets through HTTP."""
-        self.settle()
-        with service(self.ground.dsn) as url, psycopg.connect(self.ground.dsn, autocommit=True) as conn:
-            port = int(url.rpartition(":")[2])
+        # One server process is judged. Beside it stands what is left of that where the projections take the same processors.
+        for projections, what, bars in (
+            (False, "HTTP door, batches of 20 bets", (0.50, 0.70)),
+            (True, "HTTP door and projections on the same processors", ()),
+        ):
+            self.settle()
+            with (
+                service(self.ground.dsn, projections=projections) as url,
+                psycopg.connect(self.ground.dsn, autocommit=True) as conn,
+            ):
+                port = int(url.rpartition(":")[2])
 
-            def posted(clients: int) -> Leg:
-                leg = self.leg(jobs.DoorBets, clients, given=port)
-                # The outcomes at its end, and what the projections are behind: the floor's leg does not pay for them.
-                assert wait_for(conn, log.head(conn), 60), "the projections do not catch up"
-                return leg
+                def posted(clients: int, port: int = port, conn: psycopg.Connection[Any] = conn) -> Leg:
+                    leg = self.leg(jobs.DoorBets, clients, port=port)
+                    # The outcomes at its end, and what the projections are behind: the floor's leg does not pay for them.
+                    while catch_up(conn):
+                        pass
+                    assert wait_for(conn, log.head(conn), 60), "the projections do not catch up"
+                    return leg
 
-            for clients in (1, 8):
-                done = self.in_turn(
-                    {
-                        "floor": partial(self.leg, jobs.RawBets, clients),
-                        "ledger": partial(posted, clients),
-                    }
-                )
-                what = f"HTTP door, batches of 20 bets, {clients} client{'s' * (clients > 1)} ÷ INSERT of the same rows"
-                self.add(what, done, "ledger", "floor", 0.50, 0.70)
+                for clients in (1, 8):
+                    done = self.in_turn(
+                        {
+                            "floor": partial(self.leg, jobs.RawBets, clients),
+                            "ledger": partial(posted, clients),
+                        }
+                    )
+                    who = f"{clients} client{'s' * (clients > 1)}"
+                    self.add(f"{what}, {who} ÷ INSERT of the same rows", done, "ledger", "floor", *bars)
 
     def wal(self) -> None:
         """What a bet writes ahead."""

@@ -16,7 +16,6 @@ from statistics import median
 from uuid import UUID
 
 import psycopg
-from eventsourcing.projection import ProjectionRunner
 
 from ledger.application import Rounds
 from projections import queries
@@ -26,7 +25,7 @@ from projections.tables import PROJECTIONS
 from tests.benchmarks import jobs, library
 from tests.benchmarks.ground import Ground, ground
 from tests.benchmarks.growth import AIM, MUST, TIMES
-from tests.benchmarks.library import Books, Library, TableRound, View, environment
+from tests.benchmarks.library import Library, TableRound, environment
 from tests.benchmarks.play import HOUSE, SPOTS, Terminal
 from tests.benchmarks.sheet import Row, Sheet, asked
 from tests.benchmarks.visible import lags
@@ -131,22 +130,11 @@ class Bench:
                     pass
                 return float(events / (time.perf_counter() - began))
 
-            stock, ours = self.in_turn(self._library_catches_up, ledger)
+            stock, ours = self.in_turn(lambda: library.caught_up(self.library, self.ground.admin), ledger)
         ratios = [case / base for case, base in zip(ours, stock, strict=True)]
         note = f"{events} events: library {median(stock):.0f} events/s, ledger {median(ours):.0f} events/s"
         what = "postings, balances and report caught up × ProjectionRunner of the library"
         self.sheet.add(Row(what, ratios, 20, 50, 1.0, note=note))
-
-    def _library_catches_up(self) -> float:
-        """Events a second from the first that its runner processes to the last."""
-        env = dict(environment(self.ground.dsn, connections=2, create=True))
-        last = self.library.recorder.max_notification_id()
-        self.ground.admin.execute(library.FORGET.encode())
-        with ProjectionRunner(application_class=Library, projection_class=Books, view_class=View, env=env) as runner:
-            runner.wait(last, timeout=120)
-            assert isinstance(runner.projection, Books)
-            moments = runner.projection.moments
-        return (len(moments) - 1) / (moments[-1] - moments[0])
 
     def visible(self) -> None:
         """From the commit of a bet to its effect in the balances, with the service under way."""

@@ -203,7 +203,7 @@ def _closed_round(played: Played) -> Round:
     for bet in played.bets:
         stake = str(bet.stake)
         round_.place_bet(played.regulation, bet.id, _ORIGIN, player="P", spot=bet.spot, stake=stake, currency="MOP")
-    round_.close_betting(_ORIGIN)
+    round_.close_betting(played.regulation, _ORIGIN)
     round_.collect_events()
     return round_
 

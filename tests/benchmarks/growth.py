@@ -39,7 +39,12 @@ def more_events(ground: Ground, *, rounds: int, rounds_small: int) -> Row:
 
 
 def more_open_rounds(ground: Ground, *, rounds: int, bets: int) -> Row:
-    """Bets on the rounds that a tenth of the tables have open, and on those of all tables."""
+    """Bets on the rounds that a tenth of the tables have open, and on those of all tables.
+
+    A post has one bet for each of so many rounds as the tenth has, on both sides: a post that touches more rounds has more to do
+    whether others are open or not.
+    """
+    together = TABLES // TIMES
     with _house(ground, "growth_open") as rounds_:
         terminals = [Terminal(table.id) for table in HOUSE.tables]
 
@@ -47,12 +52,12 @@ def more_open_rounds(ground: Ground, *, rounds: int, bets: int) -> Row:
             some = terminals[:tables]
             _accepted(rounds_, [terminal.open() for terminal in some])
             reports = [terminal.bet() for terminal in islice(cycle(some), bets)]
-            seconds = _seconds(rounds_, _split(reports))
+            seconds = _seconds(rounds_, _split(reports, together))
             _accepted(rounds_, [report for terminal in some for report in terminal.end()])
             return seconds / bets
 
-        ratios = list(_in_turn(ground, rounds, lambda: cost(TABLES // TIMES), lambda: cost(TABLES)))
-    sizes = f"{TABLES // TIMES} and {TABLES} open rounds"
+        ratios = list(_in_turn(ground, rounds, lambda: cost(together), lambda: cost(TABLES)))
+    sizes = f"{together} and {TABLES} open rounds, {together} of them in each post"
     return Row("cost of a bet with 10 × the rounds open", ratios, MUST, AIM, at_most=True, note=sizes)
 
 
@@ -101,8 +106,8 @@ def _fill(dsn: str, count: int, *, furnish: bool = False) -> None:
             _accepted(rounds, [report for _ in range(min(_POST, count - start)) for report in terminal.whole_round()])
 
 
-def _split(reports: Sequence[Report]) -> list[Sequence[Report]]:
-    return [reports[n : n + _POST] for n in range(0, len(reports), _POST)]
+def _split(reports: Sequence[Report], size: int = _POST) -> list[Sequence[Report]]:
+    return [reports[n : n + size] for n in range(0, len(reports), size)]
 
 
 def _seconds(rounds: Rounds, posts: Sequence[Sequence[Report]]) -> float:

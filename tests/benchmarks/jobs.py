@@ -164,18 +164,18 @@ class WholeRounds:
 
 
 class DoorBets:
-    """Batches of bets through the HTTP door, each client with a connection and a table of its own. `given`: the door's port."""
+    """Batches of bets through the HTTP door, each client with a connection and a table of its own. `port` is the door's."""
 
     events = 20
+    port = 0
 
     def __init__(self, setting: Setting) -> None:
         (self._terminal,) = _terminals(setting.client, 1)
-        self._port: int = setting.given
-        self._socket = socket.create_connection(("127.0.0.1", self._port), 60)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def begin(self) -> None:
         self._opened = self._post([self._terminal.open()])
+        self._socket = socket.create_connection(("127.0.0.1", self.port), 60)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._send = poster(self._socket, Order(True, self.events, self._terminal.table, self._terminal.round, 0.0, 0.0))
 
     def step(self, _: int) -> bytes:
@@ -184,10 +184,11 @@ class DoorBets:
         return bytes.fromhex("".join(ids).replace("-", ""))
 
     def end(self) -> bytes:
+        self._socket.close()
         return self._opened + self._post(self._terminal.end())
 
     def _post(self, reports: Sequence[Report]) -> bytes:
-        door = HTTPConnection("127.0.0.1", self._port, timeout=60)
+        door = HTTPConnection("127.0.0.1", self.port, timeout=60)
         with closing(door):
             door.request("POST", "/v1/events", cloud_events(reports), {"Content-Type": "application/json"})
             answer = door.getresponse().read()

@@ -12,12 +12,13 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 from uuid import UUID
 
+import psycopg
 from eventsourcing.application import Application
 from eventsourcing.dispatch import singledispatchmethod
 from eventsourcing.domain import Aggregate, event
 from eventsourcing.persistence import Tracking
 from eventsourcing.postgres import PostgresDatastore, PostgresTrackingRecorder
-from eventsourcing.projection import Projection
+from eventsourcing.projection import Projection, ProjectionRunner
 from psycopg.conninfo import conninfo_to_dict
 
 from tests.benchmarks.play import SPOTS, STAKE, uuid7
@@ -366,3 +367,14 @@ class Books(Projection[View]):
     @_fold.register
     def _(self, happened: TableRound.Settled, tracking: Tracking) -> None:
         self.view.write(tracking, happened.originator_id, report=(1, 0, 0, 0, 0))
+
+
+def caught_up(application: Library, admin: psycopg.Connection[Any]) -> float:
+    """Events a second from the first that its runner processes to the last of the log, with tables that it makes anew."""
+    admin.execute(FORGET.encode())
+    env = dict(environment(admin.info.dsn, connections=2, create=True))
+    with ProjectionRunner(application_class=Library, projection_class=Books, view_class=View, env=env) as runner:
+        runner.wait(application.recorder.max_notification_id(), timeout=120)
+        assert isinstance(runner.projection, Books)
+        moments = runner.projection.moments
+    return (len(moments) - 1) / (moments[-1] - moments[0])

@@ -103,6 +103,8 @@ def asked(name: str, text: str | None, rows: Sequence[str], argv: Sequence[str])
     parser.add_argument("--only", default="", help=f"the rows whose name holds this: {', '.join(rows)}")
     parser.add_argument("--dir", type=Path, help="where the server's files go; not in memory")
     options = parser.parse_args(argv)
+    if not any(options.only in row for row in rows):
+        parser.error(f"no row is called {options.only}; there are {', '.join(rows)}")
     options.rounds = options.rounds or (2 if options.short else 4)
     options.seconds = options.seconds or (0.15 if options.short else 5.0)
     return options

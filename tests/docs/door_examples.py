@@ -137,6 +137,13 @@ COLOURS = event(
     {"table": "R01", "player": "P-1001", "colour": "green", "value": "500", "currency": "MOP"},
     subject="R01",
 )
+GIVEN_UP = person(
+    68,
+    "S-7",
+    "NumbersGivenUp",
+    {"table": "R01", "of_terminal": "T-R01", "of_epoch": 0, "first": 8, "last": 8, "reason": "lost_disk"},
+    "R01",
+)
 CLOSE_DAY = person(
     67,
     "C-1",
@@ -157,7 +164,7 @@ EVENTS = (
     *(SIGN_ON, WITHDRAW, CHANGE, VOID_BET, VOID, SIGN_OFF),
     *(SHOOTER, THROW, REOPEN),
     *(LATE_BET, RESTORE, HOLD, PROPOSE, APPROVE, RELEASE, DECLINE),
-    *(OPENER, FILL, CREDIT, DROP, CONFIRM, CANCEL, COLOURS, CLOSE_DAY),
+    *(OPENER, FILL, CREDIT, DROP, CONFIRM, CANCEL, COLOURS, GIVEN_UP, CLOSE_DAY),
 )
 """One of each type."""
 
@@ -239,7 +246,7 @@ async def _made(dsn: str) -> dict[str, Any]:
             await accepted(bet(202, "pass", table="X01", subject=CRAPS), SHOOTER)
             await accepted(event(204, "BettingClosed", {}, table="X01", subject=CRAPS), THROW, REOPEN)
             await accepted(LATE_BET, RESTORE, HOLD, PROPOSE, APPROVE, RELEASE, SECOND, DECLINE)
-            await accepted(OPENER, FILL, CREDIT, DROP, CONFIRM, CANCEL, COLOURS, CLOSE_DAY)
+            await accepted(OPENER, FILL, CREDIT, DROP, CONFIRM, CANCEL, COLOURS, GIVEN_UP, CLOSE_DAY)
             return {
                 "events": {TYPES[one["type"]].__name__: one for one in EVENTS},
                 "batches": {"bets, of which one is refused": [STRAIGHT, RED, WRONG], "the end of a round": [CLOSE, OUTCOME]},

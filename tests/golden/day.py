@@ -20,6 +20,7 @@ from ledger.events import (
     FillRecorded,
     GamingDayClosed,
     LateBetRecorded,
+    NumbersGivenUp,
     RoundHeld,
     RoundReleased,
     RoundVoided,
@@ -154,6 +155,12 @@ def late_bets(floor: Floor) -> None:
     floor.post(numbered(settled, 4))
     floor.post(numbered(floor.bet("R02", "odd", 900, "HKD"), 7))
     corrected(floor, "R02", kind="late_bet", bet=settled["id"])
+    # A number that never comes, and a bet that its terminal placed after its bell here before it: the bell returns it.
+    floor.post(numbered(floor.open("R02", "roulette"), 9))
+    gone = {"table": "R02", "of_terminal": "T-R02", "of_epoch": 2, "first": 8, "last": 8, "reason": "lost_disk", "note": "的"}
+    floor.post(floor.event("R02", NumbersGivenUp, gone, subject="R02"), by="S-2")
+    floor.post(numbered(floor.bet("R02", "red", 700, "HKD"), 10), numbered(floor.bet("R02", "red", 900, "HKD"), 12))
+    floor.post(numbered(floor.close("R02"), 11), numbered(floor.outcome("R02", "7"), 13))
 
 
 def put_right(floor: Floor) -> None:

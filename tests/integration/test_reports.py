@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+import pyarrow.parquet  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 from click.testing import CliRunner, Result
 from matplotlib.figure import Figure
@@ -19,10 +20,11 @@ from cli.main import roundledger
 from ledger import worth
 from ledger.errors import Refusal
 from projections.reports import writers
-from projections.reports.catalog import DEFINITIONS, Asked, make
+from projections.reports.catalog import DEFINITIONS, Asked, Read, make
 from projections.reports.filters import Filters
-from projections.reports.model import Report, plain
+from projections.reports.model import Column, Report, plain
 from projections.reports.plots import PLOTS, plot
+from projections.reports.queries import Source
 from projections.runner import catch_up
 from tests.forms import read_back
 from tests.integration.everything import play_everything
@@ -80,6 +82,43 @@ def test_a_report_says_the_same_in_every_form(name: str, conn: psycopg.Connectio
             assert back.head["property"].startswith("Golden House")
             assert back.head["software"].startswith("roundledger ")
             assert back.notes == writers.closing(first) or form == "xlsx"
+
+
+_ODD = """
+CREATE VIEW report.odd AS SELECT n::bigint AS n, t AS text, c AS currency, a AS amount, f AS flag, at, day FROM (VALUES
+    (1, 'a,b', 'MOP', 0.10, true, '2026-11-01 00:30:00.000001+00'::timestamptz, '2024-02-29'::date),
+    (2, '', 'MOP', -92233720368547758081234567890.99, false, '1969-12-31 23:59:59+00', NULL),
+    (3, NULL, 'JPY', 7, NULL, NULL, '0001-01-01'),
+    (4, E'"two"\\n\\\\. lines\\r', 'JPY', 9007199254740993, true, '2026-11-01 06:00:00+08', '2026-11-01'),
+    (9007199254740993, E'\\\\N', 'MOP', NULL, NULL, NULL, NULL),
+    (6, '會\u3000計', 'HKD', 1.00, true, NULL, NULL)
+) AS of(n, t, c, a, f, at, day)
+"""
+
+
+def test_the_server_s_own_rows_are_in_parquet_what_they_are_value_by_value(dsn: str) -> None:
+    """An empty text and none are told apart; quotes, lines, large and negative amounts and instants are what they were."""
+    columns = (Column("n", "n", "count", sums=True), Column("text", "text"), Column("currency", "currency"))
+    more = (Column("amount", "amount", "amount", sums=True), Column("flag", "flag", "flag"))
+    times = (Column("at", "at", "time"), Column("day", "day", "date"))
+    found, tables, told = [], [], []
+    with connected(dsn) as conn:
+        conn.execute(_ODD)
+        for copied in (True, False):
+            with conn.transaction():
+                read = Read(conn, Source("odd", ("n",)), (*columns, *more, *times), Filters())
+                report = Report("odd", "Odd", {}, read.columns, read.rows(), copied=read.copied if copied else None)
+                report.subtotal_by = ("flag",)
+                out = io.BytesIO()
+                writers.write(report, "parquet", out)
+            file = pyarrow.parquet.ParquetFile(out)
+            tables.append(file.read())
+            found.append((report.count, report.subtotals, report.totals))
+            told.append(file.metadata.metadata[b"totals"])
+    assert tables[0].equals(tables[1], check_metadata=True)
+    assert tables[0].num_rows == 6
+    assert found[0] == found[1]
+    assert told[0] == told[1]
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)

@@ -1,4 +1,4 @@
-"""B24: however a terminal's numbered reports of craps arrive, each sent until it is judged, they come to the same."""
+"""B24: however a terminal's numbered reports of a round arrive, each sent until it is judged, they come to the same."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ledger.application import Rounds
 from ledger.property import Table
 from ledger.reports import ChangeBet, ReopenBetting, Report, WithdrawBet
-from tests.support import DEMO, Terminal, codes, house
+from tests.support import DEMO, UNLIMITED, Terminal, accepted, codes, house
 
 OF_CRAPS = msgspec.structs.replace(DEMO, tables=(*DEMO.tables, Table("X01", "A", "craps", "MOP", "0.01", terminals=("T-X01",))))
 
@@ -106,3 +106,66 @@ def test_what_was_missing_before_the_round_stops_none_of_it(dsn: str) -> None:
     with closing(house(dsn, OF_CRAPS)) as rounds:
         _, made = life(7, 1, wrong=False)
         assert codes(rounds.post(made)) == ["accepted"] * len(made)
+
+
+SPOTS = {"R01": ("roulette", "MOP", "red", "straight:17", "17"), "C01": ("cussec", "MOP", "small", "total:9", "2-3-4")}
+"""Table → game, currency, two spots, outcome."""
+
+
+def up_to_the_bell(table: Terminal, first: int) -> list[Report]:
+    """A round with bets on both sides of its bell, changed and taken back on both sides of it."""
+    _, _, spot, other, _ = SPOTS[table.table]
+    made: list[Report] = []
+
+    def put(make: Any, *said: Any) -> Report:
+        made.append(make(*said, sequence=first + len(made), epoch=1))
+        return made[-1]
+
+    put(table.open)
+    one, two, three = (put(table.bet, spot, stake) for stake in ("10000", "20000", "30000"))
+    put(table.report, WithdrawBet(bet=one.event_id))
+    put(table.report, ChangeBet(bet=two.event_id, spot=other))
+    put(table.close)
+    put(table.bet, other, "40000", "P-late")
+    put(table.report, WithdrawBet(bet=two.event_id))
+    put(table.report, ChangeBet(bet=three.event_id, stake="50000"))
+    return made
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), place=st.sampled_from(sorted(SPOTS)), size=st.sampled_from([1, 1, 3, 20]))
+def test_b25_what_was_numbered_after_the_bell_counts_for_nothing_however_it_arrives(
+    dsn: str, data: st.DataObject, place: str, size: int
+) -> None:
+    """30/2003 art. 3, 31/2003 art. 3(1): from the bell on, no bet is placed, changed or taken back."""
+    game, currency, spot, other, outcome = SPOTS[place]
+    with closing(house(dsn, UNLIMITED)) as rounds:
+        first = _LAST.get(dsn + place, 0) + 1
+        table = Terminal(place, game, currency)
+        made = up_to_the_bell(table, first)
+        played(rounds, table, made, data.draw(st.permutations(made)), size)
+        accepted(rounds.post([table.outcome(outcome, sequence=first + len(made), epoch=1)]))
+        _LAST[dsn + place] = first + len(made)
+        round_ = rounds.round(table.round)
+    assert {(bet.player, bet.spot, bet.stake) for bet in round_.bets.values()} == {("P-1", other, 20000), ("P-1", spot, 30000)}
+    assert round_.status.name == "SETTLED"
+    assert {bet.left for bet in round_.gone.values()} <= {"withdrawn", "void"}
+
+
+def test_a_bet_is_taken_over_a_gap_at_once_and_a_change_waits_for_what_is_missing(dsn: str) -> None:
+    with closing(house(dsn, UNLIMITED)) as rounds:
+        made = up_to_the_bell(Terminal(), 1)
+        bell = made.pop(6)
+        assert codes(rounds.post(made)) == ["accepted"] * 7 + ["LGR-0304"] * 2
+        assert codes(rounds.post([bell, *made[7:]])) == ["accepted", "LGR-0204", "LGR-0204"]
+
+
+def test_a_change_waits_for_what_an_earlier_epoch_has_still_to_send(dsn: str) -> None:
+    with closing(house(dsn, UNLIMITED)) as rounds:
+        table = Terminal()
+        opening, bet = table.open(sequence=1, epoch=1), table.bet("red", sequence=2, epoch=1)
+        accepted(rounds.post([opening, bet]))
+        change = table.report(ChangeBet(bet=bet.event_id, stake="20000"), sequence=1, epoch=2, behind=True)
+        assert codes(rounds.post([change])) == ["LGR-0304"]
+        assert codes(rounds.post([table.close(sequence=3, epoch=1), change])) == ["accepted", "LGR-0304"]
+        assert codes(rounds.post([msgspec.structs.replace(change, behind=False)])) == ["LGR-0204"]

@@ -179,6 +179,27 @@ class Life(RuleBasedStateMachine):
             self.decide(n // 4)
         self.deliver(n)
 
+    @rule(n=NUMBER, stake=STAKE)
+    def overtake(self, n: int, stake: int) -> None:
+        """A bet, a change and a withdrawal that the terminal numbered after its bell arrive before it, and then once more."""
+        if self.coup.status != "betting" or (self.game == "craps" and self.kept_back):
+            return
+        coup, other, waits = self.coup, self.some_bet(n), {"LGR-0304"}
+        bell, spot = self.numbered(self.terminal.close()), self.pick(ANYTIME if self.game == "craps" else SPOTS[self.game], n)
+        bet = self.numbered(self.terminal.bet(spot, str(stake), "P-1"))
+        taken = self.act(
+            "early bet", bet, lambda: waits if self.game == "craps" else coup.place(bet.event_id, "P-1", spot, stake)
+        )
+        change = self.numbered(self.terminal.report(ChangeBet(bet=other, stake=str(stake))))
+        withdrawal = self.numbered(self.terminal.report(WithdrawBet(bet=other)))
+        for each in (change, withdrawal):
+            self.act("in turn", each, lambda: waits)
+        self.act("close", bell, lambda: coup.close(after=[bet.event_id]))
+        if not taken:
+            self.act("bet", bet, lambda: coup.place(bet.event_id, "P-1", spot, stake))
+        self.act("change", change, lambda: coup.change(other, None, stake))
+        self.act("withdraw", withdrawal, lambda: coup.take_back(other))
+
     @rule(n=NUMBER)
     def void(self, n: int) -> None:
         """A launch or shake without result, mostly after the bell."""

@@ -283,10 +283,13 @@ class Coup:
 
     # The bell and the outcome.
 
-    def close(self) -> Reasons:
+    def close(self, after: Iterable[Id] = ()) -> Reasons:
+        """`after`: bets that were here before the bell, and were placed after it: they are none."""
         if self.status != "betting":
             return {"LGR-0204"}
         self.status, self.thrown = "closed", False
+        for bet in self.bets.keys() & set(after):
+            self.bets[bet].left, self.bets[bet].left_after = "void", self.throws
         self.bells.append(self.throws)
         return set()
 

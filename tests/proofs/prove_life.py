@@ -44,7 +44,20 @@ _TRIES = 10
 """Hundreds of lives in which a planted fault has to show; mostly the first does."""
 _RULES = frozenset(
     {
-        *("open", "bet", "delayed bet", "late bet", "withdraw", "change", "void bet", "close", "reopen", "outcome", "throw"),
+        *(
+            "open",
+            "bet",
+            "delayed bet",
+            "late bet",
+            "early bet",
+            "withdraw",
+            "change",
+            "void bet",
+            "close",
+            "reopen",
+            "outcome",
+            "throw",
+        ),
         *("void throw", "outlive", "carry", "void launch", "shooter", "hold", "release", "late chips", "decline"),
         *(f"ask {kind}" for kind in KINDS),
         *(f"approve {kind}" for kind in KINDS),

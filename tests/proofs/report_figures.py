@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from math import isqrt
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from typing import Any
 import duckdb
 
 from tests.oracle import expected, outcomes
+from tests.proofs import report_beliefs, report_history
+from tests.proofs.report_history import Event, History
 
 Key = tuple[str, ...]
 Figures = dict[Key, dict[str, str]]
@@ -26,7 +28,10 @@ Figures = dict[Key, dict[str, str]]
 class Raw:
     """The events in DuckDB, and what became of each bet."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, documents: Sequence[Mapping[str, Any]], zone: str) -> None:
+        self.documents = documents
+        self.zone = zone
+        """Of the property's clock."""
         self.db = duckdb.connect()
         self.db.execute("SET TimeZone = 'UTC'")
         self.db.execute(
@@ -35,6 +40,14 @@ class Raw:
             [str(path)],
         )
         self.db.execute(_VIEWS)
+
+    @cached_property
+    def history(self) -> History:
+        """The same events, round by round."""
+        found = self.rows("SELECT position, stream, topic, body::VARCHAR FROM e ORDER BY position")
+        return History(
+            Event(position, stream, topic.removesuffix(".v1"), json.loads(body)) for position, stream, topic, body in found
+        )
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         return self.db.execute(query).fetchall()
@@ -49,8 +62,8 @@ SELECT stream, t(body, 'property') AS property, t(body, 'pit') AS pit, t(body, '
        'regulation') AS regulation, position
 FROM e WHERE topic = 'RoundOpened.v1';
 
--- Every resolution of a bet, and what took it back: sign, result and amounts.
-CREATE TABLE r AS
+-- All that was ever true of a bet's end, and what took it back: sign, result and amounts; and of that, what decided it.
+CREATE TABLE said_of AS
 WITH lost AS (
     SELECT position, stream, unnest(CAST(j(body, 'lost') AS JSON[])) AS b FROM e
     WHERE topic IN ('OutcomeRecorded.v1', 'ThrowRecorded.v1') AND j(body, 'lost') IS NOT NULL
@@ -72,19 +85,23 @@ SELECT s.position, s.stream, s.bet, s.sign, s.result, s.posted, split_part(t(s.b
        '0') AS HUGEINT) AS commission,
        CAST(coalesce(t(s.b, 'breakage'), '0') AS HUGEINT) AS breakage, CAST(coalesce(t(s.b, 'net_prize'), '0') AS HUGEINT) AS net,
        o.property, o.pit, o.tbl, o.game, o.currency, o.day, o.shift, o.regulation
-FROM said AS s JOIN o USING (stream) WHERE s.result IN ('lost', 'won', 'push');
+FROM said AS s JOIN o USING (stream);
+
+CREATE VIEW r AS SELECT * FROM said_of WHERE result IN ('lost', 'won', 'push');
 
 -- As the books have it: what is corrected after its day was closed adds to the win of another day, and to nothing else.
 CREATE VIEW booked AS SELECT * FROM r WHERE posted IS NULL;
-CREATE VIEW moved AS
-SELECT *, sign * CASE result WHEN 'lost' THEN stake WHEN 'won' THEN -net ELSE 0 END AS win FROM r WHERE posted IS NOT NULL;
+CREATE VIEW every AS
+SELECT *, sign * CASE result WHEN 'lost' THEN stake WHEN 'won' THEN -net ELSE 0 END AS win FROM said_of WHERE posted IS NOT NULL;
+CREATE VIEW moved AS SELECT * FROM every WHERE result IN ('lost', 'won', 'push');
 
 -- What the cage's side posted.
 CREATE TABLE slip AS
 SELECT c.position, t(c.body, 'kind') AS kind, t(c.body, 'property') AS property, t(c.body, 'table') AS tbl, t(c.body,
        'gaming_day') AS day,
-       t(c.body, 'currency') AS currency, CAST(t(c.body, 'amount') AS HUGEINT) AS amount
-FROM e AS c WHERE c.topic = 'SlipConfirmed.v1' AND coalesce(t(c.body, 'cancellation'), 'false') <> 'true';
+       t(c.body, 'currency') AS currency,
+       CAST(t(c.body, 'amount') AS HUGEINT) * CASE t(c.body, 'cancellation') WHEN 'true' THEN -1 ELSE 1 END AS amount
+FROM e AS c WHERE c.topic = 'SlipConfirmed.v1';
 """
 
 
@@ -216,26 +233,33 @@ def _gains(game: str, spot: str) -> list[Fraction]:
 
 def chances(raw: Raw) -> Figures:
     place = "property, pit, tbl, game, day, regulation, chance, edge, currency"
-    found: Figures = {}
+    sums: dict[Key, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     query = f"SELECT {place}, {_SUMS}, " + ", ".join(
         f"coalesce(sum(sign) FILTER (WHERE result = '{result}'), 0)" for result in ("lost", "won", "push")
     )
-    for *key, bets, lost, won, pushed, prize, commission, breakage, net, n_lost, n_won, n_pushed in raw.rows(
-        f"{query} FROM booked GROUP BY ALL"
+    names = ("bets", "lost", "won", "pushed", "gross_prizes", "commission", "breakage", "prizes")
+    by_result = ("lost_bets", "won_bets", "pushed_bets")
+    for row in raw.rows(f"{query} FROM booked GROUP BY ALL"):
+        sums[row[:9]] |= {name: int(value or 0) for name, value in zip((*names, *by_result), row[9:], strict=True)}
+    for *key, earlier in raw.rows(
+        "SELECT property, pit, tbl, game, posted, regulation, chance, edge, currency, sum(win) FROM ("
+        "SELECT property, pit, tbl, game, posted, regulation, last(chance ORDER BY sign) AS chance, currency, sum(win) AS win, "
+        "CASE last(edge ORDER BY sign) WHEN '0' THEN first(edge ORDER BY sign) ELSE last(edge ORDER BY sign) END AS edge "
+        "FROM every GROUP BY stream, position, bet, property, pit, tbl, game, posted, regulation, currency) GROUP BY ALL"
     ):
-        theory = Fraction(key[7]) * int(lost + won + pushed)
-        found[tuple(key)] = {
-            "bets": str(bets),
-            "lost_bets": str(n_lost),
-            "won_bets": str(n_won),
-            "pushed_bets": str(n_pushed),
-            "handle": money(lost + won),
-            "pushed": money(pushed),
-            "lost": money(lost),
-            "gross_prizes": money(prize),
-            "commission": money(commission),
-            "breakage": money(breakage),
-            "prizes": money(net),
+        sums[tuple(key)]["earlier"] += int(earlier)
+    found: Figures = {}
+    for line, of in sums.items():
+        theory = Fraction(line[7]) * (of["lost"] + of["won"] + of["pushed"])
+        handle, win = of["lost"] + of["won"], of["lost"] - of["prizes"] + of["earlier"]
+        counts = ("bets", *by_result)
+        amounts = ("pushed", "lost", "gross_prizes", "commission", "breakage", "prizes", "earlier")
+        found[line] = {
+            **{name: str(of[name]) for name in counts},
+            **{name: money(of[name]) for name in amounts},
+            "handle": money(handle),
+            "win": money(win),
+            "win_percent": share(win, handle),
             "theoretical_win_exact_minor": str(theory),
             "theoretical_win": money(round(theory)),
         }
@@ -321,6 +345,8 @@ def trial_balance(raw: Raw) -> Figures:
         match topic.removesuffix(".v1"):
             case "BetPlaced":
                 move(currency, player, escrow, body["stake"])
+            case "BetChanged":
+                move(currency, player, escrow, int(body["stake"]) - int(body["was_stake"]))
             case "BetWithdrawn" | "BetVoided":
                 move(currency, escrow, player, body["stake"])
             case "RoundVoided":
@@ -457,17 +483,6 @@ late_bets = _register(
     1,
 )
 
-slips = _register(
-    "SELECT w.position, t(w.body, 'property'), t(w.body, 'table'), t(w.body, 'gaming_day'), t(w.body, 'currency'), "
-    "t(w.body, 'number'), "
-    "CASE WHEN s.position IS NULL THEN 'open' ELSE 'confirmed' END, t(w.body, 'by'), t(s.body, 'by'), "
-    + _MONEY.format("CAST(t(w.body, 'total') AS BIGINT)")
-    + " FROM e AS w LEFT JOIN e AS s ON s.topic = 'SlipConfirmed.v1' AND t(s.body, 'slip') = t(w.body, 'slip') "
-    "WHERE w.topic IN ('ChipsCounted.v1', 'FillRecorded.v1', 'CreditRecorded.v1', 'DropCounted.v1')",
-    ("property", "table", "gaming_day", "currency", "number", "status", "written_by", "confirmed_by", "total"),
-    1,
-)
-
 
 def rounds(raw: Raw) -> Figures:
     """Each round's sums, and how it ended."""
@@ -538,62 +553,105 @@ def exposure(raw: Raw) -> Figures:
     return found
 
 
-REPORTS: dict[str, tuple[tuple[str, ...], Callable[[Raw], Figures]]] = {
-    "master-game": (("property", "pit", "table", "game", "gaming_day", "currency"), master_game),
-    "chances": (
-        ("property", "pit", "table", "game", "gaming_day", "regulation", "chance", "edge", "currency"),
-        chances,
-    ),
-    "commission-breakage": (
-        ("property", "pit", "table", "game", "gaming_day", "regulation", "chance", "currency"),
-        commission_breakage,
-    ),
-    "ggr": (("property", "month", "game", "currency"), ggr),
-    "launches": (("property", "pit", "table", "game", "gaming_day"), launches),
-    "trial-balance": (("account", "currency"), trial_balance),
-    "voids": (("position",), voids),
-    "corrections": (("proposed_position",), corrections),
-    "disputes": (("held_position",), disputes),
-    "late-bets": (("position",), late_bets),
-    "slips": (("written_position",), slips),
-    "rounds": (("round",), rounds),
-    "bets": (("bet", "round"), bets),
-    "exposure": (("property", "gaming_day", "player", "currency"), exposure),
+def _of(told: Callable[[History], Figures]) -> Callable[[Raw], Figures]:
+    return lambda raw: told(raw.history)
+
+
+def _hours(raw: Raw) -> Figures:
+    return report_history.hours(raw.history, raw.zone)
+
+
+def _terminal_gaps(raw: Raw) -> Figures:
+    tables = raw.rows("SELECT DISTINCT tbl, property, pit, game FROM o")
+    at = {table: {"property": property_, "pit": pit, "table": table, "game": game} for table, property_, pit, game in tables}
+    return report_history.terminal_gaps(raw.history, at)
+
+
+def _assumptions(raw: Raw) -> Figures:
+    return {row: {} for row in report_beliefs.assumptions(raw.documents)}
+
+
+def _accounts(raw: Raw) -> Figures:
+    return {
+        key: row | {"kind": key[0].partition("/")[0], "holder": key[0].partition("/")[2]}
+        for key, row in trial_balance(raw).items()
+    }
+
+
+def _exposed(raw: Raw) -> Figures:
+    tables = report_history.players_tables(raw.history)
+    return {key: row | {"tables": tables[key]} for key, row in exposure(raw).items()}
+
+
+_PLACE = ("property", "pit", "table", "game")
+WAYS: dict[str, tuple[tuple[str, ...], Sequence[Callable[[Raw], Figures]]]] = {
+    "master-game": ((*_PLACE, "gaming_day", "currency"), [master_game]),
+    "chances": ((*_PLACE, "gaming_day", "regulation", "chance", "edge", "currency"), [chances]),
+    "commission-breakage": ((*_PLACE, "gaming_day", "regulation", "chance", "currency"), [commission_breakage]),
+    "ggr": (("property", "month", "game", "currency"), [ggr]),
+    "launches": ((*_PLACE, "gaming_day"), [launches]),
+    "trial-balance": (("account", "currency"), [_accounts]),
+    "voids": (("position",), [voids, _of(report_history.voids)]),
+    "corrections": (("proposed_position",), [corrections, _of(report_history.corrections)]),
+    "disputes": (("held_position",), [disputes, _of(report_history.disputes)]),
+    "late-bets": (("position",), [late_bets, _of(report_history.late_bets)]),
+    "slips": (("written_position",), [_of(report_history.slips)]),
+    "rounds": (("round",), [rounds, _of(report_history.rounds)]),
+    "bets": (("bet", "round"), [bets, _of(report_history.bets)]),
+    "exposure": (("property", "gaming_day", "player", "currency"), [_exposed]),
+    "movements": (("position", "line"), [_of(report_history.movements)]),
+    "hours": ((*_PLACE, "hour", "currency"), [_hours]),
+    "terminal-gaps": (("terminal", "epoch", "missing_from"), [_terminal_gaps]),
+    "fairness": ((*_PLACE, "counted"), [_of(report_beliefs.fairness)]),
+    "assumptions": (("regulation", "kind", "property", "part", "reason", "approved_by"), [_assumptions]),
 }
-"""Report → the columns that name a row, and its figures by the other way."""
+"""Report → the columns that name a row, and the other ways to its figures: one or more, of which each has to agree."""
 
 
 @cache
 def by_another_way(name: str, raw: Raw) -> Figures:
-    """The figures of a report from the raw events."""
-    _, by_hand = REPORTS[name]
-    return by_hand(raw)
+    """The figures of a report from the raw events; where there are two ways, they have to agree."""
+    _, ways = WAYS[name]
+    found: Figures = {}
+    for way in ways:
+        for key, figures in way(raw).items():
+            known = found.setdefault(key, {})
+            apart = {of: (known[of], value) for of, value in figures.items() if known.get(of, value) != value}
+            assert not apart, (name, key, apart)
+            known |= figures
+    return found
 
 
-def differences(name: str, raw: Raw, rows: Iterator[dict[str, str]] | list[dict[str, str]]) -> list[str]:
+def differences(name: str, raw: Raw, rows: Iterable[dict[str, str]]) -> list[str]:
     """What a report says otherwise than the raw events."""
-    keys, _ = REPORTS[name]
+    keys, _ = WAYS[name]
     wanted = dict(by_another_way(name, raw))
     found = []
     for row in rows:
         key = tuple(row[column] for column in keys)
         figures = wanted.pop(key, None)
         if figures is None:
-            if _beyond(name, row):
-                continue
             found.append(f"{name} {key}: no such row by the raw events")
             continue
         found += [f"{name} {key} {of}: {row[of]}, not {value}" for of, value in figures.items() if row[of] != value]
     return found + [f"{name} {key}: missing" for key, figures in wanted.items() if not _silent(figures)]
 
 
-def _beyond(name: str, row: Mapping[str, str]) -> bool:
-    """Rows that the other way leaves out: undecided bets, and rows of corrections of closed days, which `earlier` tells of."""
-    if name == "bets":
-        return row["result"] in ("open", "void", "withdrawn", "carried")
-    return name == "chances" and row["bets"] == "0"
+UNCOMPARED = {
+    ("master-game", "deviation"): "of craps: each bet by itself, which no outcome of a round tells",
+    ("master-game", "z"): "of craps, as well",
+}
+"""Columns that some rows have and no other way tells, with the reason."""
+
+
+def untold(name: str, raw: Raw, columns: Iterable[str]) -> list[str]:
+    """The columns of which some row is not told by another way."""
+    keys, _ = WAYS[name]
+    told = by_another_way(name, raw).values()
+    left = [column for column in columns if column not in keys and not all(column in figures for figures in told)]
+    return [f"{name} {column}: told by no other way" for column in left if (name, column) not in UNCOMPARED]
 
 
 def _silent(figures: Mapping[str, str]) -> bool:
-    """Whether all figures are nothing."""
-    return set(figures.values()) <= {"0", "0.00", ""}
+    """Whether all figures are nothing, and there are some."""
+    return bool(figures) and set(figures.values()) <= {"0", "0.00", ""}

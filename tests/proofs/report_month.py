@@ -13,6 +13,8 @@ from ledger.application import Rounds
 from ledger.property import Choice, OptIn, Property, Table
 from ledger.reports import (
     ApproveCorrection,
+    CancelSlip,
+    ChangeBet,
     ChipsOf,
     CloseDay,
     ConfirmSlip,
@@ -21,6 +23,7 @@ from ledger.reports import (
     DeclineCorrection,
     HoldRound,
     OpenRound,
+    PlaceBet,
     ProposeCorrection,
     RecordCredit,
     RecordFill,
@@ -74,6 +77,8 @@ class Month:
         self._number = 0
         self._settled: list[tuple[Terminal, UUID, str, list[UUID]]] = []
         """Table, round, game and bets of what can be corrected."""
+        self._numbers: dict[str, tuple[int, int]] = {}
+        """Table → its terminal's epoch, and the last number that it used for a bet or a bell."""
 
     def play(self) -> None:
         """Plays it all."""
@@ -95,8 +100,16 @@ class Month:
         self._now += timedelta(milliseconds=self._random.randrange(100, 9000))
         return {"occurred_at": self._now, "received_at": self._now}
 
+    def _numbered(self, at: Terminal, skipped: int = 0) -> dict[str, Any]:
+        """The terminal's next number, or one after so many that it never sends, and when that is."""
+        epoch, number = self._numbers[at.table]
+        self._numbers[at.table] = epoch, number + skipped + 1
+        return {"epoch": epoch, "sequence": number + skipped + 1, **self._then()}
+
     def _at(self, table: Table) -> None:
         at, random = Terminal(table.id, table.game, table.currency), self._random
+        epoch, number = self._numbers.get(table.id, (0, 0))
+        self._numbers[table.id] = (epoch, number) if random.random() < 0.7 and epoch else (epoch + 1, 0)  # it was restarted
         counted = table.game != "craps"
         if counted:
             self._slip(at, CountChips(kind="opener", **self._chips(at, 400)))
@@ -118,12 +131,19 @@ class Month:
 
     def _slip(self, at: Terminal, body: Any) -> None:
         kind: Any = getattr(body, "kind", None) or _KINDS[type(body)]
+        random = self._random
         slip = at.report(body, round=table_stream(at.table), by="C-1", **self._then())
         signed = ConfirmSlip(table=at.table, slip=slip.event_id, kind=kind)
-        confirmed = [] if self._random.random() < 0.1 and kind == "credit" else [
+        confirmed = [] if random.random() < 0.1 and kind == "credit" else [
             at.report(signed, round=table_stream(at.table), by="C-2", **self._then())
         ]  # fmt: skip
         self._post(slip, *confirmed)
+        if kind in ("fill", "credit") and random.random() < 0.2:
+            no = CancelSlip(table=at.table, slip=slip.event_id, kind=kind, reason="wrong_total", note="counted anew")
+            self._post(at.report(no, round=table_stream(at.table), by="C-1", **self._then()))
+            if confirmed:
+                signed = ConfirmSlip(table=at.table, slip=slip.event_id, kind=kind, cancellation=True)
+                self._post(at.report(signed, round=table_stream(at.table), by="C-2", **self._then()))
 
     def _round(self, at: Terminal, game: str, shift: str) -> None:
         random = self._random
@@ -135,13 +155,22 @@ class Month:
         if left and random.random() < 0.1:
             self._post(at.report(WithdrawBet(bet=left.pop()), **self._then()))
         if left and random.random() < 0.05:
-            self._post(at.report(VoidBet(bet=left.pop(), reason="miskeyed"), by="S-1", **self._then()))
-        self._post(at.close(**self._then()))
+            self._post(at.report(VoidBet(bet=left.pop(), reason="miskeyed", note="two chips"), by="S-1", **self._then()))
+        if left and random.random() < 0.1:
+            spot, stake = random.choice(SPOTS[game]), str(100 * random.randrange(1, 5000))
+            self._post(at.report(ChangeBet(bet=left[0], spot=spot, stake=stake), **self._then()))
+        if random.random() < 0.1 and game != "craps":  # it comes after the bell, and by its number it was before
+            late = self._bet(at, game)
+            self._post(at.close(**self._numbered(at)), late)
+            left.append(late.event_id)
+        else:
+            self._post(at.close(**self._numbered(at)))
         if random.random() < 0.1 and game != "craps":
-            late = RecordLateBet(player="P-9", spot=SPOTS[game][0], stake="700", currency=at.currency)
-            self._post(at.report(late, by="S-1", **self._then()))
+            chips = RecordLateBet(player="P-9", spot=SPOTS[game][0], stake="700", currency=at.currency, seat=3, note="given back")
+            self._post(at.report(chips, by="S-1", **self._then()))
         if random.random() < 0.1:
-            hold = at.report(HoldRound(reason="dispute"), by="S-1", **self._then())
+            about = random.choice(left) if left and random.random() < 0.5 else None
+            hold = at.report(HoldRound(reason="dispute", bet=about, note="the player points at it"), by="S-1", **self._then())
             self._post(hold, at.report(ReleaseRound(hold=hold.event_id, finding="stands"), by="S-2", **self._then()))
         round_ = at.round
         if game == "craps":
@@ -160,7 +189,15 @@ class Month:
     def _bet(self, at: Terminal, game: str) -> Report:
         random = self._random
         stake = str(100 * random.randrange(1, 5000)) if game == "craps" else str(random.randrange(1, 500_000))
-        return at.bet(random.choice(SPOTS[game]), stake, player=f"P-{random.randrange(20)}", **self._then())
+        body = PlaceBet(
+            player=f"P-{random.randrange(20)}",
+            spot=random.choice(SPOTS[game]),
+            stake=stake,
+            currency=at.currency,
+            seat=random.choice((None, 1, 2, 7)),
+            chip=random.choice((None, None, "promotional", "non_negotiable")),
+        )
+        return at.report(body, **self._numbered(at, skipped=2 if random.random() < 0.05 and game != "craps" else 0))
 
     def _outcome(self, game: str) -> str:
         random = self._random
@@ -189,7 +226,7 @@ class Month:
         random = self._random
         for at, round_, game, bets in random.sample(self._settled, min(16, len(self._settled))):
             what: dict[str, Any]
-            match random.randrange(4):
+            match random.randrange(6):
                 case 0 if game in ("roulette", "fantan"):
                     what = {"kind": "outcome", "outcome": self._outcome(game)}
                 case 1 if bets:
@@ -197,6 +234,10 @@ class Month:
                 case 2 if bets:
                     direction = random.choice(("to_player", "from_player"))
                     what = {"kind": "mispay", "bet": random.choice(bets), "amount": "1300", "direction": direction}
+                case 3 if bets:
+                    what = {"kind": "bet_void", "bet": random.choice(bets), "note": "never laid"}
+                case 4:
+                    what = {"kind": "return"}
                 case _ if game != "craps":
                     chips = {"spot": SPOTS[game][0], "stake": "100"}
                     what = {"kind": "ex_gratia", "player": "P-3", "amount": str(random.randrange(1, 9999)), **chips}

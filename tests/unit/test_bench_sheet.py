@@ -50,4 +50,11 @@ def test_the_short_form_is_only_shorter() -> None:
     short, whole = asked("append", None, ["single"], ["--short"]), asked("append", None, ["single"], [])
     assert whole.rounds >= 4
     assert short.seconds < whole.seconds
-    assert asked("append", None, [], ["--rounds", "7", "--seconds", "3"]).rounds == 7
+    assert asked("append", None, ["single"], ["--rounds", "7", "--seconds", "3"]).rounds == 7
+
+
+def test_rows_that_are_not_there_are_not_measured_as_none() -> None:
+    assert asked("append", "What it is.", ["single", "door"], ["--only", "doo"]).only == "doo"
+    with pytest.raises(SystemExit) as raised:
+        asked("append", "What it is.", ["single", "door"], ["--only", "single,door"])
+    assert raised.value.code == 2

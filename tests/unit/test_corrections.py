@@ -53,7 +53,7 @@ class Table:
         return id
 
     def settle(self, outcome: str) -> None:
-        self.round.close_betting(origin())
+        self.round.close_betting(self.rules, origin())
         self.round.record_outcome(self.rules, outcome, origin())
         self.new()
 
@@ -64,7 +64,7 @@ class Table:
             if number and self.round.can_reopen():
                 self.round.reopen_betting(origin())
             if self.round.can_close():
-                self.round.close_betting(origin())
+                self.round.close_betting(self.rules, origin())
             said = {"void": "off_layout"} if each == "void" else {"dice": each}
             begun = self.round.record_throw(self.rules, origin(), **said, successor=successor)
         self.new()
@@ -266,7 +266,7 @@ def test_a_bet_corrected_while_betting_is_closed_stays_open() -> None:
     bet = table.bet("straight:17", 10_00)
     with refused("LGR-0240"):
         table.propose("bet", bet=bet, stake="2000")
-    table.round.close_betting(origin())
+    table.round.close_betting(table.rules, origin())
     events = table.correct("bet", bet=bet, stake="2000", spot="red", player="P-2")
     assert not any(isinstance(event, RoundResettled) for event in events)
     assert moved(events) == {"player/P-1": 10_00, "player/P-2": -20_00, "escrow": 10_00}
@@ -377,7 +377,7 @@ def test_31_2003_art_3_3_carried_bets_are_neither_voided_nor_returned() -> None:
     """The original bets may not be cancelled; what was keyed wrongly about one is put right all the same, where it is."""
     table = Table("cussec")
     bet = table.bet("big")
-    table.round.close_betting(origin())
+    table.round.close_betting(table.rules, origin())
     successor = Successor(uuid4(), date(2026, 11, 29))
     begun = table.round.void(table.rules, origin(), reason="bridged_dice", successor=successor)
     assert begun is not None
@@ -386,7 +386,7 @@ def test_31_2003_art_3_3_carried_bets_are_neither_voided_nor_returned() -> None:
             table.propose(kind, **fields)
     table.new()
     table.round = begun
-    table.round.close_betting(origin())
+    table.round.close_betting(table.rules, origin())
     for settled in (False, True):
         for kind, fields in (("bet_void", {"bet": bet}), ("return", {"reason": "fire_alarm"})):
             with refused("LGR-0245") as caught:
@@ -402,7 +402,7 @@ def test_31_2003_art_3_3_carried_bets_are_neither_voided_nor_returned() -> None:
 
 def test_b24_a_bet_placed_in_time_and_received_after_settlement_is_settled_by_the_outcome_on_record() -> None:
     table = Table()
-    table.round.close_betting(origin(sequence=7))
+    table.round.close_betting(table.rules, origin(sequence=7))
     table.round.record_outcome(table.rules, "17", origin(sequence=8))
     bet = uuid4()
     said: dict[str, Any] = {"player": "P-1", "spot": "straight:17", "stake": "10000", "currency": "MOP"}
@@ -727,7 +727,7 @@ def test_a_payment_ex_gratia_that_was_proposed_twice_is_made_once() -> None:
 def test_what_decides_a_bet_overtakes_its_corrections_too() -> None:
     table = Table()
     bet, other = table.bet("straight:17"), table.bet("red", player="P-2")
-    table.round.close_betting(origin())
+    table.round.close_betting(table.rules, origin())
     player, back = table.propose("bet", bet=bet, player="P-9"), table.propose("return")
     table.round.record_outcome(table.rules, "17", origin())
     for waiting in (player, back):

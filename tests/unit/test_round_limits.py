@@ -96,7 +96,7 @@ def test_a_round_read_from_the_log_counts_what_it_holds() -> None:
 def test_a_bet_in_time_that_comes_late_is_not_stopped_by_the_exposure_but_by_the_maximum() -> None:
     round_ = opened(Limits("MOP", Band(maximum=100_00), exposure=3_500_00))
     bet(round_, "straight:17", 100_00, 2)
-    round_.close_betting(origin(5))
+    round_.close_betting(ROULETTE, origin(5))
     bet(round_, "odd", 50_00, 3)
     with pytest.raises(Refusal, match="LGR-0606"):
         bet(round_, "odd", 60_00, 4)
@@ -108,7 +108,7 @@ def test_53_2010_the_exposure_follows_the_throws() -> None:
     bet(round_, "pass", 100_00, rules=CRAPS)
     with pytest.raises(Refusal, match="LGR-0607"):
         bet(round_, "big6", 1_00, rules=CRAPS)
-    round_.close_betting(origin())
+    round_.close_betting(CRAPS, origin())
     round_.record_throw(CRAPS, origin(), dice="2-2")
     round_.reopen_betting(origin())
     # The point is 4, and six may come before it: both would be paid.
@@ -121,11 +121,11 @@ def test_53_2010_the_exposure_follows_the_throws() -> None:
 def test_after_an_approved_correction_the_exposure_is_that_of_the_bets_as_they_lie() -> None:
     round_ = opened(Limits("MOP", exposure=100_00), CRAPS)
     first = bet(round_, "pass", 50_00, rules=CRAPS)
-    round_.close_betting(origin())
+    round_.close_betting(CRAPS, origin())
     round_.record_throw(CRAPS, origin(), dice="2-2")
     round_.reopen_betting(origin())
     bet(round_, "big6", 1_00, rules=CRAPS)
-    round_.close_betting(origin())
+    round_.close_betting(CRAPS, origin())
     asked, proposal = Asked(kind="bet", reason="miskeyed_stake", bet=first, stake="10000"), origin()
     round_.propose_correction(CRAPS, asked, proposal)
     round_.approve_correction(CRAPS, proposal.cause, origin()._replace(by="S-8"))
@@ -141,7 +141,7 @@ def test_31_2003_carried_bets_count_in_the_exposure_of_the_round_that_has_them()
     terms = Terms("H", "0" * 64, "A", "C01", "MOP", 1, rules, None, date(2026, 11, 29), limits=Limits("MOP", exposure=100_00))
     round_ = Round.open(uuid4(), terms, origin())
     bet(round_, "small", 100_00, rules=rules)
-    round_.close_betting(origin())
+    round_.close_betting(CUSSEC, origin())
     successor = round_.void(rules, origin(), reason="bridged_dice", successor=Successor(uuid4(), date(2026, 11, 29)))
     assert successor is not None
     with pytest.raises(Refusal, match="LGR-0607"):
@@ -186,13 +186,13 @@ def room(round_: Round, rules: Regulation, spot: str, heir: Round | None = None)
 def test_a_late_bet_counts_beside_what_was_decided_or_carried_and_not_beside_what_went_back() -> None:
     round_ = opened(Limits("MOP", Band(maximum=100_00)), CUSSEC)
     first, wrong = bet(round_, "small", 30_00, 3, CUSSEC), bet(round_, "small", 20_00, 4, CUSSEC)
-    round_.close_betting(origin(9))
+    round_.close_betting(CUSSEC, origin(9))
     assert room(round_, CUSSEC, "small") == 50_00
     heir = carried_on(round_)
     assert room(round_, CUSSEC, "small") == 50_00, "what was carried on lay there all the same"
     bet(heir, "small", 40_00, rules=CUSSEC)
     assert room(round_, CUSSEC, "small", heir) == 10_00, "and the successor takes no more than its maximum either"
-    heir.close_betting(origin(20))
+    heir.close_betting(CUSSEC, origin(20))
     heir.record_outcome(CUSSEC, "1-2-3", origin())
     assert room(round_, CUSSEC, "small", heir) == 10_00, "what is decided was there"
     corrected(heir, CUSSEC, "bet", bet=wrong, stake="1000")
@@ -205,11 +205,11 @@ def test_53_2010_a_late_bet_counts_beside_what_lay_there_in_its_time_of_betting(
     round_ = opened(Limits("MOP", Band(maximum=100_00)), CRAPS)
     bet(round_, "pass", 10_00, 1, CRAPS)
     bet(round_, "field", 70_00, 1, CRAPS)
-    round_.close_betting(origin(9))
+    round_.close_betting(CRAPS, origin(9))
     round_.record_throw(CRAPS, origin(), dice="2-2")
     round_.reopen_betting(origin(10))
     bet(round_, "field", 90_00, 11, CRAPS)
-    round_.close_betting(origin(19))
+    round_.close_betting(CRAPS, origin(19))
     round_.record_throw(CRAPS, origin(), dice="3-4")
     assert room(round_, CRAPS, "field") == 30_00, "the second bet was placed when the first had been paid"
 
@@ -234,7 +234,7 @@ def test_what_is_remembered_and_what_is_read_from_the_log_leave_the_same_room(st
         elif act == 3 and known:
             last.withdraw_bet(CUSSEC, known[which % len(known)], origin())
         elif act == 4:
-            last.close_betting(origin(9))
+            last.close_betting(CUSSEC, origin(9))
         elif act == 5:
             chain.append(carried_on(last))
             events[chain[-1].id] = []

@@ -35,6 +35,7 @@ TYPES: dict[str, dict[str, Any]] = {
     "CorrectionDeclined": {"correction": str(uuid4())},
     "StaffSignedOn": {"table": "R01", "person": "D-11", "role": "dealer"},
     "StaffSignedOff": {"table": "R01", "person": "D-11", "role": "dealer"},
+    "NumbersGivenUp": {"table": "R01", "of_terminal": "T-R01", "of_epoch": 0, "first": 3, "last": 3, "reason": "lost_disk"},
     "ChipsCounted": {"table": "R01", "kind": "opener", "chips": [], "total": "0", "currency": "MOP"},
     "FillRecorded": {"table": "R01", "number": 1, "chips": [], "total": "0", "currency": "MOP"},
     "CreditRecorded": {"table": "R01", "number": 1, "chips": [], "total": "0", "currency": "MOP"},

@@ -42,6 +42,7 @@ MAY = {
     "RoundVoided": _TABLE,
     "StaffSignedOn": "yes no yes yes no no yes yes no no",
     "StaffSignedOff": "yes no yes yes no no yes yes no no",
+    "NumbersGivenUp": _SUPERVISOR,
     "BetVoided": _SUPERVISOR,
     "LateBetRecorded": _SUPERVISOR,
     "ChipsRestored": _SUPERVISOR,

@@ -113,6 +113,7 @@ def test_a_reader_of_both_streams_that_goes_away_is_no_difference() -> None:
 GROUPS = [[], *[[name] for name in dict.fromkeys(words[0] for words, _ in commands() if words[1:])]]
 ANSWERS_NOTHING = {
     ("serve",),
+    ("projections", "run"),
     ("feed",),
     ("publish",),
     ("rules", "page"),

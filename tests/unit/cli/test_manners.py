@@ -21,7 +21,7 @@ from cli.options import examples_of
 from cli.output import say
 from tests.e2e.process import ROOT, environment
 
-SPEAKS_NOT = {"serve", "rules page", "property example", "completion"}
+SPEAKS_NOT = {"serve", "projections run", "rules page", "property example", "completion"}
 """Commands that have no words to leave out, or whose words are a service's log."""
 
 

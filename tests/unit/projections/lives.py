@@ -39,6 +39,7 @@ from ledger.events import (
     LateBetRecorded,
     LostBet,
     MovedBet,
+    NumbersGivenUp,
     OutcomeCorrected,
     OutcomeRecorded,
     PayoutMade,
@@ -167,6 +168,8 @@ class Lane:
             value="5",
             currency=self.currency,
         )
+        gone: dict[str, Any] = {"of_terminal": "T-1", "of_epoch": 1, "first": 3, "last": 4, "reason": "lost_disk"}
+        self._say(table_stream(self.table), NumbersGivenUp, table=self.table, **gone, by="S-2")
         for kind, fate in (
             ("opener", ""),
             ("fill", ""),

@@ -49,7 +49,7 @@ class Play:
 
     def close(self, sequence: int | None = None, epoch: int | None = None) -> None:
         """Rings the bell."""
-        self.round.close_betting(origin(sequence, epoch=epoch))
+        self.round.close_betting(self.rules, origin(sequence, epoch=epoch))
 
     def reopen(self, sequence: int | None = None, epoch: int | None = None) -> None:
         """Craps: opens betting again."""

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from ledger.events import BettingClosed, BetVoided, LateBetRecorded
 from ledger.round import Origin, Round
 from ledger.round.order import precedes
-from tests.unit.round.made import Play, following, happened, origin, refused
+from tests.unit.round.made import Play, following, happened, origin, person, refused
 
 BEFORE = [(4, 2), (9, 1)]
 """Number and epoch of what is before number 5 of epoch 2."""
@@ -65,7 +66,7 @@ class TestBeforeTheBell:
         play.throw("2-2")
         final("LGR-0218", play.round, lambda: play.round.reopen_betting(early))
         play.reopen(7, 2)
-        final("LGR-0204", play.round, lambda: play.round.close_betting(early))
+        final("LGR-0204", play.round, lambda: play.round.close_betting(play.rules, early))
 
 
 @pytest.mark.parametrize(("number", "epoch"), BEFORE)
@@ -126,3 +127,78 @@ def test_nothing_shows_that_it_was_in_time(by: Origin) -> None:
     play.close(5, 2)
     assert not refused("LGR-0204", play.round, lambda: play.round.withdraw_bet(play.rules, bet, by)).help
     refused("LGR-0210", play.round, lambda: play.bet("red", by=by))
+
+
+AFTER = [(6, 2), (1, 3)]
+"""Number and epoch of what is after number 5 of epoch 2."""
+GAMES = ["30/2003", "31/2003", "58/2004", "53/2010"]
+FIRST = {"30/2003": "red", "31/2003": "small", "58/2004": "fan:1", "53/2010": "pass"}
+"""A spot of each order."""
+
+
+@pytest.mark.parametrize("order", GAMES)
+@pytest.mark.parametrize(("number", "epoch"), AFTER)
+class TestB25AfterTheBell:
+    """B25: a bet that its terminal placed after its bell, and that was here before the bell, is no bet (30/2003 art. 3)."""
+
+    def test_its_stake_goes_back_and_it_is_on_record_as_late_chips(self, order: str, number: int, epoch: int) -> None:
+        play = Play(order)
+        spot = FIRST[order]
+        kept = [play.bet(spot, by=by) for by in (origin(4, epoch=2), origin(9, epoch=1), origin(6, epoch=2, terminal="T-2"))]
+        kept += [play.bet(spot), play.bet(spot, by=origin(4))]
+        late = play.bet(spot, 300, "P-late", origin(number, epoch=epoch))
+        happened(play.round)
+        play.close(5, 2)
+        voided, closed, recorded = happened(play.round)
+        assert isinstance(voided, BetVoided)
+        assert (voided.bet, voided.stake, voided.reason, voided.by) == (late, "300", "placed_after_bell", None)
+        assert isinstance(closed, BettingClosed)
+        assert isinstance(recorded, LateBetRecorded)
+        assert (recorded.player, recorded.spot, recorded.stake) == ("P-late", spot, "300")
+        assert recorded.note is not None
+        assert str(late) in recorded.note
+        assert list(play.round.bets) == kept
+        assert (play.round.gone[late].left, play.round.returned) == ("void", 300)
+
+    def test_a_review_of_it_does_not_keep_the_bell_from_ringing(self, order: str, number: int, epoch: int) -> None:
+        play = Play(order)
+        late = play.bet(FIRST[order], by=origin(number, epoch=epoch))
+        hold = person()
+        play.round.hold(hold, reason="dispute", bet=late)
+        play.close(5, 2)
+        assert play.round.gone[late].left == "void"
+        play.round.release(person(), hold.cause, finding="stands")
+
+
+def test_b25_a_bet_of_an_earlier_time_of_betting_is_no_matter_of_a_later_bell() -> None:
+    """53/2010: another terminal opened betting again, so no number says what the first one's later bell is after."""
+    play = Play("53/2010")
+    bet = play.bet("pass", by=origin(6, epoch=3))
+    play.close(7, 3)
+    play.throw("2-2")
+    play.round.reopen_betting(origin(1, terminal="T-2"))
+    play.close(5, 2)
+    assert list(play.round.bets) == [bet]
+
+
+def test_b25_the_bell_of_a_successor_says_nothing_of_carried_bets() -> None:
+    """31/2003 art. 3(3)."""
+    play = Play("31/2003")
+    bet = play.bet("small", by=origin(4, epoch=2))
+    play.close(5, 2)
+    play.become(play.void("bridged_dice", following()))
+    play.close(3, 2)
+    assert list(play.round.bets) == [bet]
+
+
+@pytest.mark.parametrize(("number", "epoch"), BEFORE)
+def test_b25_of_two_bells_the_one_that_came_first_stands_and_the_other_names_what_lies_between(number: int, epoch: int) -> None:
+    play = Play("30/2003")
+    before, between = (play.bet("red", by=origin(n, epoch=epoch)) for n in (number - 1, number + 1))
+    play.close(7, 2)
+    earlier = origin(number, epoch=epoch)
+    refusal = refused("LGR-0204", play.round, lambda: play.round.close_betting(play.rules, earlier))
+    assert not refusal.retryable
+    assert refusal.help is not None
+    assert str(between) in refusal.help
+    assert str(before) not in refusal.help
