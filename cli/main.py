@@ -38,6 +38,7 @@ COMMANDS = {
     "report": "cli.report:report",
     "journal": "cli.journal:journal",
     "replay": "cli.replay:replay",
+    "what-if": "cli.what_if:what_if",
     "projections": "cli.projections:projections",
     "rules": "cli.rules:rules",
     "correct": "cli.correct:correct",

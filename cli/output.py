@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 import click
@@ -35,6 +36,9 @@ from projections.reports.cells import visible as visible
 Kind = Literal["text", "amount", "exact", "number", "position"]
 """What a cell holds: `amount` minor units of the row's currency (int, or text of one), `exact` a fraction of them, `number` a
 figure that is no money, `position` a place in the log."""
+
+_BATCH = 1000
+"""Rows of a CSV that are held at once."""
 
 NOTHING = "No activity"
 """What a report says instead of being empty."""
@@ -210,8 +214,12 @@ def as_one(record: Mapping[str, Any]) -> str:
 
 
 def emit_csv(columns: Sequence[Column], rows: Iterable[Row]) -> None:
-    """Prints rows as CSV, where what JSON and people are told is no report."""
-    _write(_csv(columns, rows))
+    """Prints rows as CSV, as they come, where what JSON and people are told is no report."""
+    header = _csv(columns, ())
+    _write(header)
+    every = iter(rows)
+    while batch := list(islice(every, _BATCH)):
+        _write(_csv(columns, batch).removeprefix(header))
 
 
 def emit_record(record: Mapping[str, Any], form: Form) -> bool:

@@ -191,6 +191,7 @@ CODES: dict[str, Code] = {
     # from 0770: what an auditor asks
     "LGR-0770": Code("No account has this name", 404),
     "LGR-0771": Code("The span ends before it begins", 422),
+    "LGR-0772": Code("Two regulations of one game", 422),
     # 08: who may do what
     "LGR-0801": Code("This takes a person who has proved who it is", 401, retryable=True),
     "LGR-0802": Code("No valid token", 401),

@@ -396,6 +396,10 @@ PAGES: dict[str, str] = {
         "`--from` and `--until` are positions of the log; a time stands for the position of the last event that had "
         "been received by then. The end is before the beginning."
     ),
+    "LGR-0772": (
+        "`roundledger what-if` tries one regulation for each game. `--regulation` names one that is held, `--file` one in a "
+        "file; two of a game are two questions."
+    ),
     "LGR-0801": (
         "Some reports are decisions of a person: a bet declared void, chips that came too late, a hold and its release, a "
         "correction and its approval. They count only with proof of who decided, and a name that somebody typed is none: the "

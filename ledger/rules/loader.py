@@ -32,6 +32,11 @@ def load(text: str, name: str) -> Regulation:
         raise _refused(name, line_of(text, fault.path), str(fault)) from fault
 
 
+def load_file(file: Traversable) -> Regulation:
+    """The regulation in a TOML file, held to what those of the seeds are. Refuses (LGR-0407) what is not valid, with the line."""
+    return load(_decoded(file), str(file))
+
+
 def load_folder(folder: Traversable) -> tuple[Regulation, ...]:
     """Every `*.toml` of a folder, by name of file. Refuses (LGR-0407) two regulations of one game in effect on one day."""
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
