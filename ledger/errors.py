@@ -183,6 +183,16 @@ CODES: dict[str, Code] = {
     "LGR-0731": Code("No such webhook", 404),
     "LGR-0732": Code("A package that this form needs is not installed", 500),
     "LGR-0733": Code("Nothing can be published to this stream", 503, retryable=True),
+    # from 0750: reconciliation
+    "LGR-0750": Code("No such mapping", 404),
+    "LGR-0751": Code("The mapping cannot be read so", 422),
+    "LGR-0752": Code("The file is not as the mapping says", 422),
+    "LGR-0753": Code("The file cannot be read", 422),
+    "LGR-0754": Code("It is not clear which mapping is meant", 422),
+    "LGR-0756": Code("There is nothing to compare", 422),
+    "LGR-0757": Code("The composite key tells too few rows apart", 422),
+    "LGR-0758": Code("No such exception", 404),
+    "LGR-0759": Code("The exception cannot be resolved so", 409),
     # 08: who may do what
     "LGR-0801": Code("This takes a person who has proved who it is", 401, retryable=True),
     "LGR-0802": Code("No valid token", 401),
