@@ -1,8 +1,8 @@
 """Every kind of planted defect is found and named by its code, in a ledger and in files beside it, and nothing else is.
 
 The files' side fills a ledger of any size, writes clean files of it, plants one kind after the other and reconciles. The clean
-files have to be clean. At the end the alarm is unplugged: what is compared is the clean file, and every defect has to be missed. The
-ledger's side, where it is there, says of itself what it does.
+files have to be clean. At the end the alarm is unplugged: what is compared is the clean file, and every defect has to be missed.
+The ledger's side, where it is there, says of itself what it does.
 """
 
 from __future__ import annotations

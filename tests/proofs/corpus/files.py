@@ -1,8 +1,8 @@
 """Defects of the files that a ledger is reconciled with: each kind is planted, and has to be found under its own reason code.
 
 A clean file says what the ledger says, line by line. Kinds that spoil single lines are planted together in one file, each in
-lines of its own; kinds that spoil a whole file have a file each. What a kind brings about is said exactly: which codes, how often, and
-where a line is meant, which line or key. Whatever else is found is a false alarm.
+lines of its own; kinds that spoil a whole file have a file each. What a kind brings about is said exactly: which codes, how
+often, and where a line is meant, which line or key. Whatever else is found is a false alarm.
 """
 
 from __future__ import annotations
