@@ -188,6 +188,16 @@ CODES: dict[str, Code] = {
     "LGR-0733": Code("Nothing can be published to this stream", 503, retryable=True),
     "LGR-0740": Code("Not an export of the log", 422),
     "LGR-0741": Code("The export is not in the order of the log", 422),
+    # from 0750: reconciliation
+    "LGR-0750": Code("No such mapping", 404),
+    "LGR-0751": Code("The mapping cannot be read so", 422),
+    "LGR-0752": Code("The file is not as the mapping says", 422),
+    "LGR-0753": Code("The file cannot be read", 422),
+    "LGR-0754": Code("It is not clear which mapping is meant", 422),
+    "LGR-0756": Code("There is nothing to compare", 422),
+    "LGR-0757": Code("The composite key tells too few rows apart", 422),
+    "LGR-0758": Code("No such exception", 404),
+    "LGR-0759": Code("The exception cannot be resolved so", 409),
     # from 0770: what an auditor asks
     "LGR-0770": Code("No account has this name", 404),
     "LGR-0771": Code("The span ends before it begins", 422),

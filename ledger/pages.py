@@ -388,6 +388,37 @@ PAGES: dict[str, str] = {
         "Parquet, plots and tests of fairness need packages that are ten times as large as all the rest, so they are an extra: "
         "pip install roundledger[analysis]"
     ),
+    "LGR-0750": "A mapping is a ready one, by its name (roundledger reconcile mappings list), or a TOML file, by its path.",
+    "LGR-0751": (
+        "A mapping declares everything that a reading of the file rests on: the columns, the unit of amounts, the zone of "
+        "times, the "
+        "keys. The message names the key and what it says. docs/reference/mappings.md has each; `roundledger reconcile "
+        "mappings show` "
+        "prints one to begin with."
+    ),
+    "LGR-0752": (
+        "The mapping names a column or a sheet that the file has not, or one that cannot hold what it should: money is no "
+        "floating "
+        "point number. See the file's own titles in the message."
+    ),
+    "LGR-0753": "The file is not there, may not be read, or is not in the form that its name or the mapping says.",
+    "LGR-0754": (
+        "Without --mapping the one ready mapping is taken whose columns the file has. Here none has them, or more than one: "
+        "name it."
+    ),
+    "LGR-0756": (
+        "The files have no row in the period. That is an error (exit code 2), for a comparison of nothing proves nothing; with "
+        "--empty-is-difference it counts as a difference (1)."
+    ),
+    "LGR-0757": (
+        "A composite key has to tell rows apart. Here so many rows share it that every pair of them would have to be looked "
+        "at. Add "
+        "fields to it."
+    ),
+    "LGR-0758": (
+        "An exception is resolved by its id, of a run that was recorded with --record. roundledger reconcile list has them."
+    ),
+    "LGR-0759": "It is resolved already, or the reason is empty. A resolution holds for the values found, and is never changed.",
     "LGR-0770": (
         "An account is there from its first movement on. `roundledger balances` lists all; the reference page of accounts says "
         "what each kind has. Names are written as they are listed, capitals included."
