@@ -50,8 +50,9 @@ PAGES: dict[str, str] = {
     ),
     "LGR-0122": (
         "Players are known by references of the house's own making, and what is once in the log stays there. This one has the "
-        "form of an identity card's or a passport's number. Where it is a number of the house's own, write it otherwise: "
-        "P-12345678."
+        "form of an identity card's number: place, date of birth and serial number, 18 characters. Where it is a number of the "
+        "house's own, put letters and a hyphen before it. Shorter document numbers cannot be told from a house's own: keep them "
+        "out yourself."
     ),
     "LGR-0201": "A table plays one round at a time: record the outcome of its last round first.",
     "LGR-0202": (

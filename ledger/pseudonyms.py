@@ -1,7 +1,8 @@
 """Players are known by references of the house's own making: no name, no address and no document's number comes into the log.
 
-What is once in the log stays there, so it is turned away at the door. The alphabet of a reference has neither spaces nor `@`;
-what remains are the numbers of identity papers, whose forms are known.
+What is once in the log stays there, so it is turned away at the door, as far as a door can know it. The alphabet of a reference
+has neither spaces nor `@`. Of identity papers, the numbers of mainland China are known by their form. Shorter ones, of Macau, Hong
+Kong or of passports, look like any house's own member numbers, and to refuse these would stop games: there the house has to see to it.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import re
 
 from ledger.errors import Refusal
 
-_DOCUMENT = re.compile(r"[157][0-9]{7}|[A-Za-z]{1,2}[0-9]{6,9}[0-9Aa]?|[0-9]{17}[0-9Xx]", re.ASCII)
-"""Identity cards of Macau (eight digits), of Hong Kong and passports (letters, then digits), and of the mainland (18 digits)."""
+_DOCUMENT = re.compile(r"[1-9][0-9]{5}(19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])[0-9]{3}[0-9Xx]", re.ASCII)
+"""Place, date of birth, serial number, check character (GB 11643-1999)."""
 
 
 def verify_pseudonym(player: str, field: str) -> None:

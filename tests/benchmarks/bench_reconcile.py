@@ -102,8 +102,8 @@ class Bench:
         """The command as it is typed, and datacompy on the same rows."""
         seconds, peaks, others, their_peaks = [], [], [], []
         for _ in range(self.times):
-            took, peak, text = self.measured([sys.executable, "-m", "cli", "reconcile", str(self.file), "--mapping", "terminal-bets",
-                                              "--format", "ndjson"], {0, 1})  # fmt: skip
+            typed = ["reconcile", str(self.file), "--mapping", "terminal-bets", "--format", "ndjson"]
+            took, peak, text = self.measured([sys.executable, "-m", "cli", *typed], {0, 1})
             self.verify(text)
             seconds.append(took)
             peaks.append(peak / _MIB)
@@ -113,7 +113,9 @@ class Bench:
             their_peaks.append(peak / _MIB)
         whole = self.lines >= 1_000_000
         note = f"{self.lines} lines: {self.lines / median(seconds):.0f}/s, the ledger read out of Postgres by the way"
-        bars = ((30.0, 20.0), (1024.0, 700.0)) if whole else ((None, None), (None, None))
+        bars: tuple[tuple[float | None, float | None], tuple[float | None, float | None]] = (
+            ((30.0, 20.0), (1024.0, 700.0)) if whole else ((None, None), (None, None))
+        )
         time_, memory = "reconcile, the whole command", "its memory at the peak"
         self.sheet.add(Row(time_, seconds, *bars[0], median(others), unit="s", note=note, at_most=True))
         self.sheet.add(Row(memory, peaks, *bars[1], median(their_peaks), unit="MiB", note=_BESIDE, at_most=True))

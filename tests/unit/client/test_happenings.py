@@ -165,7 +165,11 @@ def test_ids_are_of_version_7_and_carry_the_moment() -> None:
         ),
         (PlaceBet(player="Mr Wong", spot="red", stake="100", currency="MOP"), "LGR-0108", "ASCII letters, digits and . _ : -"),
         (RecordFill(table="R01", number=1, chips=(), total="x", currency="MOP"), "LGR-0108", "minor units of `currency`"),
-        (PlaceBet(player="12345678", spot="red", stake="100", currency="MOP"), "LGR-0122", "the form of a document's number"),
+        (
+            PlaceBet(player="11010119900307123X", spot="red", stake="100", currency="MOP"),
+            "LGR-0122",
+            "the form of a document's number",
+        ),
     ],
 )
 def test_what_a_field_may_hold_is_said_in_words(data: Data, code: str, words: str) -> None:
@@ -177,9 +181,7 @@ def test_what_a_field_may_hold_is_said_in_words(data: Data, code: str, words: st
     assert "regex" not in caught.value.detail
 
 
-@pytest.mark.parametrize(
-    "document", ["12345678", "A123456", "A1234567", "MA1234567", "h12345678", "110101199003071234", "11010119900307123X"]
-)
+@pytest.mark.parametrize("document", ["110101199003071234", "11010119900307123X", "44030520001231001x"])
 def test_no_document_s_number_names_a_player(document: str) -> None:
     for data in (
         PlaceBet(player=document, spot="red", stake="100", currency="MOP"),
@@ -188,5 +190,6 @@ def test_no_document_s_number_names_a_player(document: str) -> None:
     ):
         with pytest.raises(Refusal, match="LGR-0122"):
             happened(data, terminal="T-R01", round=UUID(int=1))
-        for own in (f"P-{document}", "P-1001", "P1001", "4711", "123456", "anonymous"):
+        # Members are numbered like this, and nobody can tell such numbers from those of other papers.
+        for own in (f"P-{document}", "P-1001", "P1001", "M1000001", "50000001", "110101199013071234", "anonymous"):
             happened(msgspec.structs.replace(data, **{PLAYERS[type(data)]: own}), terminal="T-R01", round=UUID(int=1))
