@@ -1,8 +1,8 @@
 """Players are known by references of the house's own making: no name, no address and no document's number comes into the log.
 
 What is once in the log stays there, so it is turned away at the door, as far as a door can know it. The alphabet of a reference
-has neither spaces nor `@`. Of identity papers, the numbers of mainland China are known by their form. Shorter ones, of Macau, Hong
-Kong or of passports, look like any house's own member numbers, and to refuse these would stop games: there the house has to see to it.
+has neither spaces nor `@`. Of identity papers, the numbers of mainland China are known by their form. Shorter ones, of Macau,
+Hong Kong or of passports, look like any house's own member numbers; to refuse these would stop games, so the house has to see to it.
 """
 
 from __future__ import annotations
