@@ -35,6 +35,7 @@ COMMANDS = {
     "tables": "cli.tables:tables",
     "balances": "cli.balances:balances",
     "report": "cli.report:report",
+    "verify": "cli.verify:verify",
     "replay": "cli.replay:replay",
     "projections": "cli.projections:projections",
     "rules": "cli.rules:rules",
