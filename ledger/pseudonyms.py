@@ -2,7 +2,7 @@
 
 What is once in the log stays there, so it is turned away at the door, as far as a door can know it. The alphabet of a reference
 has neither spaces nor `@`. Of identity papers, the numbers of mainland China are known by their form. Shorter ones, of Macau,
-Hong Kong or of passports, look like any house's own member numbers; to refuse these would stop games, so the house has to see to it.
+Hong Kong or of passports, look like any house's own member numbers; to refuse these would stop games. The house sees to it.
 """
 
 from __future__ import annotations
