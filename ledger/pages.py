@@ -205,6 +205,11 @@ PAGES: dict[str, str] = {
         "A day is closed with figures that were read up to a position of the log, and something came to the day after that. "
         "Nothing was closed. Read the figures again: `roundledger day close` does."
     ),
+    "LGR-0790": (
+        "A day is closed once all of it is finished, or once whoever closes it has named in `despite` what is not: a count that "
+        "is missing, a slip that waits for a signature, a review, numbers of a terminal that never came. What is left is listed, "
+        "and nothing was closed. `roundledger day status` shows the same."
+    ),
     "LGR-0301": (
         "An event id stands for one event for as long as the log lives. The same id came with other content: nothing "
         "was stored. A new event needs a new id; a retry repeats the first body."

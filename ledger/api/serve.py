@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from ledger.api.access import Access
 from ledger.api.app import create_app
+from ledger.api.closings import Closings
 from ledger.api.door import Noted
 from ledger.api.feed import LIMITS, Feed, Limits
 from ledger.api.metrics import Metrics
@@ -122,7 +123,7 @@ def opened(
     """
     require_current(dsn)
     beyond = not is_loopback(host, port)
-    rounds = Rounds(dsn)
+    rounds = Rounds(dsn, verify_closing=Closings(dsn).verify)
     try:
         with SqlReader(dsn) as reader:
             if beyond and not any(key.state(datetime.now(UTC)) == "live" for key in reader.register().keys):

@@ -22,6 +22,7 @@ from ledger.errors import Refusal
 from ledger.events import CreditRecorded, FillRecorded, RoundOpened
 from ledger.events.body import numbering
 from ledger.houses import House, Houses
+from ledger.property import Property
 from ledger.reports import (
     ApproveCorrection,
     CancelSlip,
@@ -65,13 +66,17 @@ from ledger.round.state import CRAPS
 from ledger.rules import Regulation
 from ledger.store.recorder import Closing, Hindrance
 
+VerifyClosing = Callable[[Property, CloseDay], None]
+"""Raises the Refusal of a gaming day that cannot be closed so, by what the read side knows of it."""
+
 
 class Desk:
     """Decides reports, one after the other. Not thread-safe: the application holds it."""
 
-    def __init__(self, houses: Houses, memory: Memory) -> None:
+    def __init__(self, houses: Houses, memory: Memory, verify_closing: VerifyClosing | None = None) -> None:
         self._houses = houses
         self._memory = memory
+        self._verify_closing = verify_closing
 
     def decide(self, report: Report, group: Group) -> list[RoundEvent]:
         """The events of a report that is accepted; raises the Refusal otherwise, changing nothing."""
@@ -391,6 +396,8 @@ class Desk:
         closing = Closing(body.property, body.gaming_day, int(body.as_of))
         for hindrance in self._memory.hindrances(closing):
             raise _hindered(hindrance, closing)
+        if self._verify_closing is not None:
+            self._verify_closing(house, body)
         group.closing = closing
         days.close(body, now, origin)
         return days.collect_events()

@@ -36,7 +36,7 @@ from ledger.application.answers import (
     untakeable,
     within,
 )
-from ledger.application.desk import Desk, rests_on_configuration
+from ledger.application.desk import Desk, VerifyClosing, rests_on_configuration
 from ledger.application.group import Group
 from ledger.application.memory import Memory
 from ledger.errors import Refusal
@@ -81,10 +81,11 @@ class Rounds(Application[UUID]):
 
     name = "ledger"
 
-    def __init__(self, dsn: str, *, lease_idle: float = 2.0) -> None:
+    def __init__(self, dsn: str, *, lease_idle: float = 2.0, verify_closing: VerifyClosing | None = None) -> None:
         """The application on the database at `dsn`, whose schema must be current.
 
-        `lease_idle`: seconds without a report after which a table may be given back to other processes.
+        `lease_idle`: seconds without a report after which a table may be given back to other processes. `verify_closing` is
+        asked of each gaming day that is to be closed; without it, whoever posts the closing has looked at what is unfinished.
         """
         self._dsn = dsn
         super().__init__()
@@ -94,7 +95,7 @@ class Rounds(Application[UUID]):
         self._leases = Leases(dsn, idle=lease_idle)
         self._houses = Houses(self.events, self._recorder)
         self._memory = Memory(self._recorder, self._leases)
-        self._desk = Desk(self._houses, self._memory)
+        self._desk = Desk(self._houses, self._memory, verify_closing)
 
     def construct_factory(self, env: Environment) -> InfrastructureFactory[Any]:
         """The store on this application's own connection string."""
