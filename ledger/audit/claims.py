@@ -32,9 +32,7 @@ class Claims:
         """Reports that are not there as a whole."""
 
     def take(self, recorded: Recorded, caused: int | None) -> None:
-        """The next event, with what it claims."""
-        if caused == 1:
-            return
+        """The next event, with what it claims; one that claims to be all of its report need not come here."""
         body = recorded.body
         if isinstance(body, DocumentRecorded):
             return

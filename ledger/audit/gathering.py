@@ -93,15 +93,13 @@ class Gatherer:
         self._beside = beside
         self._unreadable = unreadable
         self._claims = claims
-        self.under_way: dict[UUID, list[Recorded]] = {}
-        """Rounds that are not whole yet, the one that came first first."""
-        self._ended: dict[UUID, int] = {}
-        """Of those, the ones that have ended → events that still follow."""
+        # By the number of a stream's id: the hash and the comparison of a UUID are Python's, and take longer than all else here.
+        self._under_way: dict[int, list[Recorded]] = {}
+        self._ended: dict[int, int] = {}
         self.following: dict[UUID, int] = {}
         """Of rounds under way and strays, how many events follow the end, where rows said so."""
         self._unwanted: set[UUID] = set()
-        self.strays: dict[UUID, list[Recorded]] = {}
-        """Events of rounds whose beginning has not been seen here."""
+        self._strays: dict[UUID, list[Recorded]] = {}
         self.events = 0
         """Events that came, of whatever stream."""
         self.position = 0
@@ -109,70 +107,79 @@ class Gatherer:
 
     def whole(self, rows: Iterable[Row]) -> Rounds:
         """The rounds that are whole by the next run of events."""
-        claims = self._claims
+        under_way, ended, claims, decode = self._under_way, self._ended, self._claims, codec.decode
+        position = self.position
         for row in rows:
-            recorded = self._decoded(row)
-            if recorded is None:
+            position, stream, version, topic, state, following, caused = row
+            self.events += 1
+            try:
+                body = decode(topic, state, " at position %d", position)
+            except Refusal as refusal:
+                self._cannot(row, refusal)
                 continue
-            if claims is not None:
-                claims.take(recorded, row[6])
-            if (found := self._take(recorded, row[5])) is not None:
-                yield found
+            recorded = Recorded(position, stream, version, body)
+            if caused != 1 and claims is not None:
+                claims.take(recorded, caused)
+            number = stream.int
+            here = under_way.get(number)
+            if here is None:
+                self._begin(recorded, following)
+                continue
+            here.append(recorded)
+            kind = type(body)
+            if (kind is RoundSettled or kind is RoundVoided or number in ended) and self._is_whole(recorded, following):
+                self.position = position
+                yield under_way.pop(number)
+        self.position = position
 
     def take_up(self, events: Iterable[Recorded], following: Mapping[UUID, int]) -> Rounds:
         """As `whole`, of what another gatherer had left of the next part of the log, in order, with its `following`."""
         self._afterwards.update(following)
         for recorded in events:
-            if (found := self._take(recorded, None)) is not None:
-                yield found
+            here = self._under_way.get(recorded.stream.int)
+            if here is None:
+                self._begin(recorded, None)
+                continue
+            here.append(recorded)
+            if self._is_whole(recorded, None):
+                yield self._under_way.pop(recorded.stream.int)
 
     def left(self) -> list[Recorded]:
         """What is not whole, in the order of the log."""
-        some = (*self.under_way.values(), *self.strays.values())
+        some = (*self._under_way.values(), *self._strays.values())
         return sorted((each for events in some for each in events), key=lambda each: each.position)
 
     def rest(self) -> Rounds:
         """There are no more events: the rounds that have not ended, and what has no beginning."""
-        left = [*self.under_way.values(), *self.strays.values()]
-        self.under_way, self.strays = {}, {}
+        left = [*self._under_way.values(), *self._strays.values()]
+        self._under_way, self._strays = {}, {}
         yield from left
 
-    def _decoded(self, row: Row) -> Recorded | None:
-        position, stream, version, topic, state, _, _ = row
-        try:
-            return Recorded(position, stream, version, codec.decode(topic, state, " at position %d", position))
-        except Refusal as refusal:
-            if self._unreadable is None:
-                raise
-            self._unreadable(row, refusal)
-            return None
+    def _cannot(self, row: Row, refusal: Refusal) -> None:
+        if self._unreadable is None:
+            raise refusal
+        self._unreadable(row, refusal)
 
-    def _take(self, recorded: Recorded, following: int | None) -> list[Recorded] | None:
-        self.events += 1
-        self.position = recorded.position
-        stream, body = recorded.stream, recorded.body
-        here = self.under_way.get(stream)
-        if here is None:
-            self._begin(recorded, following)
-            return None
-        here.append(recorded)
-        if stream in self._ended:
-            self._ended[stream] -= 1
-        elif ends(body):
-            self._ended[stream] = self._following(stream, following)
+    def _is_whole(self, recorded: Recorded, following: int | None) -> bool:
+        """Whether this is the last event of its round: the one that ends it, or the last of those that follow."""
+        number = recorded.stream.int
+        if number in self._ended:
+            self._ended[number] -= 1
+        elif ends(recorded.body):
+            self._ended[number] = self._following(recorded.stream, following)
         else:
-            return None
-        if self._ended[stream] > 0:
-            return None
-        del self._ended[stream]
-        self.following.pop(stream, None)
-        return self.under_way.pop(stream)
+            return False
+        if self._ended[number] > 0:
+            return False
+        del self._ended[number]
+        self.following.pop(recorded.stream, None)
+        return True
 
     def _begin(self, recorded: Recorded, following: int | None) -> None:
         stream, body = recorded.stream, recorded.body
-        if type(body) is RoundOpened and recorded.version == 1 and stream not in self.strays:
+        if type(body) is RoundOpened and recorded.version == 1 and stream not in self._strays:
             if self._wanted is None or self._wanted(stream, body):
-                self.under_way[stream] = [recorded]
+                self._under_way[stream.int] = [recorded]
             else:
                 self._unwanted.add(stream)
         elif stream in self._unwanted:
@@ -183,7 +190,7 @@ class Gatherer:
             if self._beside is not None:
                 self._beside(recorded)
         else:
-            self.strays.setdefault(stream, []).append(recorded)
+            self._strays.setdefault(stream, []).append(recorded)
             if ends(body):
                 self._following(stream, following)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
-from uuid import UUID
 
 from ledger.audit.documents import Documents
 from ledger.audit.due import by_payoff
@@ -140,7 +139,7 @@ class Looking:
 
 
 def _passes(events: Sequence[Recorded], table: _Table, currency: str) -> Plain | None:
-    spots, bets = table.spots, dict[UUID, BetPlaced]()
+    spots, bets = table.spots, dict[int, BetPlaced]()  # by the number of a bet's id: see Gatherer
     position, at, number = events[0].position, 0, len(events)
     while True:  # the bets
         at += 1
@@ -152,9 +151,10 @@ def _passes(events: Sequence[Recorded], table: _Table, currency: str) -> Plain |
         if type(body) is not BetPlaced:
             break
         spot = spots.get(body.spot) or table.spot(body.spot)
-        if spot.numbers != body.numbers or spot.text != body.spot or body.late or body.currency != currency or body.bet in bets:
+        id_ = body.bet.int
+        if spot.numbers != body.numbers or spot.text != body.spot or body.late or body.currency != currency or id_ in bets:
             return None
-        bets[body.bet] = body
+        bets[id_] = body
     if type(body) is not BettingClosed or at + 2 >= number:
         return None
     recorded = events[at + 1]
@@ -174,39 +174,39 @@ def _settled(
     at: int,
     position: int,
     table: _Table,
-    bets: dict[UUID, BetPlaced],
+    bets: dict[int, BetPlaced],
     shown: OutcomeRecorded,
     slot: int,
     currency: str,
 ) -> Plain | None:
     """The losers as the outcome names them, then every payout in its order, then the totals, and nothing more."""
     results = table.results
-    winners: list[tuple[int, BetPlaced, Result]] = []
+    winners: list[tuple[int, int, BetPlaced, Result]] = []
     lines, taken, lost = shown.lost, 0, 0
     handle = prizes = commission = breakage = returned = 0
-    for bet in bets.values():
+    for id_, bet in bets.items():
         key = (bet.spot, bet.stake, slot)
         result = results.get(key) or table.result(key)
         if result.rank >= 0:
-            winners.append((result.rank, bet, result))
+            winners.append((result.rank, id_, bet, result))
             continue
         if taken == len(lines):
             return None
         line = lines[taken]
         taken += 1
-        if line.bet != bet.bet or line.player != bet.player or (line.spot, line.stake, line.edge, line.article) != result.paid:
+        if line.bet.int != id_ or line.player != bet.player or (line.spot, line.stake, line.edge, line.article) != result.paid:
             return None
         lost += result.stake
     if taken != len(lines) or at + len(winners) + 1 != len(events):
         return None
     winners.sort(key=_rank)
-    for _, bet, result in winners:
+    for _, id_, bet, result in winners:
         recorded = events[at]
         paid = recorded.body
         at += 1
         if (
             type(paid) is not PayoutMade
-            or paid.bet != bet.bet
+            or paid.bet.int != id_
             or paid.player != bet.player
             or paid.currency != currency
             or recorded.version != at
@@ -236,5 +236,5 @@ def _settled(
     return Plain(currency, len(bets), len(winners), handle, lost, prizes, commission, breakage)
 
 
-def _rank(winner: tuple[int, BetPlaced, Result]) -> int:
+def _rank(winner: tuple[int, int, BetPlaced, Result]) -> int:
     return winner[0]
