@@ -32,7 +32,9 @@ class Claims:
         """Reports that are not there as a whole."""
 
     def take(self, recorded: Recorded, caused: int | None) -> None:
-        """The next event, with what it claims; one that claims to be all of its report need not come here."""
+        """The next event, with what it claims."""
+        if caused == 1:
+            return
         body = recorded.body
         if isinstance(body, DocumentRecorded):
             return
