@@ -13,7 +13,6 @@ import pytest
 from ledger.audit.documents import Documents
 from ledger.audit.findings import CODES
 from ledger.audit.judging import judge
-from ledger.audit.plain import Looking
 from ledger.events import (
     BetChanged,
     BetCorrected,
@@ -364,15 +363,12 @@ def test_each_planted_fault_is_found_by_its_code(plant: Plant) -> None:
     # The same fault is told once, and where it lies: no other round is accused.
     assert len({each.stream for each in found}) <= (1 if PLANTED[plant] not in ("DOCUMENT_ALTERED", "DOCUMENT_MISSING") else 99)
     # And the quick look passes no round in which something is found.
-    looking = Looking(Documents.of_log(log.house))
-    passed = {id_ for id_, events in log.rounds.items() if looking.passes(events) is not None}
+    passed = {id_ for id_, plain in log.looks().items() if plain is not None}
     assert not passed & {each.stream for each in found}
 
 
 def test_plain_rounds_are_passed_at_a_look() -> None:
-    log = Log(NOW)
-    looking = Looking(Documents.of_log(log.house))
-    assert sum(looking.passes(events) is not None for events in log.rounds.values()) > 5
+    assert sum(plain is not None for plain in Log(NOW).looks().values()) > 5
 
 
 def test_a_finding_keeps_its_id_and_has_both_values_and_its_evidence() -> None:
