@@ -135,7 +135,7 @@ def close(gaming_day: date, house: str | None, despite: Sequence[str], note: str
             raise click.BadParameter(f"{code!r} cannot be acknowledged; codes: {known}", param_hint="--despite")
     with database() as dsn:
         state = _read(dsn, house, gaming_day)
-    left = [each for each in state.unfinished if each.code not in despite]
+    left = days.unacknowledged(state.unfinished, despite)
     if left and state.closed is None:
         _show(state._replace(unfinished=left), form)
         again = " ".join(f"--despite {code}" for code in dict.fromkeys(each.code for each in left) if code != days.OPEN_ROUND)
@@ -191,8 +191,6 @@ def _show(state: _State, form: Form) -> int:
 
 
 def _read(dsn: str, house: str | None, day: date | None) -> _State:
-    from ledger.sequences import accounted
-    from ledger.store.sequences import standings
     from projections import days, queries
 
     config = _property(dsn, house)
@@ -202,14 +200,8 @@ def _read(dsn: str, house: str | None, day: date | None) -> _State:
         asked = day or (last.gaming_day + timedelta(1) if last else days.first_day(conn, config.id) or now)
         found = queries.positions(conn)
         figures = days.table_days(conn, config.id, asked)
-        unfinished = days.unfinished(conn, config.id, asked)
+        unfinished = days.unfinished(conn, config.id, asked, {table.id for table in config.tables})
         closed = days.closed(conn, config.id, asked)
-        tables = {table.id for table in config.tables}
-        for each in standings(conn):
-            missing = accounted(each).missing() if each.table in tables else []
-            if missing:
-                numbers = ", ".join(days.span(first, last_) for first, last_ in missing)
-                unfinished.append(days.Unfinished(code="terminal_gap", table=each.table, what=f"{each.terminal} {numbers}"))
     stopped = [f"figures end before position {each.stopped_by}: {each.stop_reason}" for each in found if each.stopped_by]
     at = str(min(int(each.position) for each in found))
     return _State(config, asked, now, closed, last.gaming_day if last else None, figures, unfinished, at, stopped)

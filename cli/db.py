@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.options import Form, Group, examples, output_options
+from cli.options import Form, Group, examples, output_options_without_amounts
 from cli.output import emit_record, say
 from cli.session import hint_at_variables
 
@@ -39,7 +39,7 @@ def db() -> None:
         codes="0 the schema is current, 2 it could not be done.",
     )
 )
-@output_options
+@output_options_without_amounts
 def init(form: Form) -> None:
     """Make the schema, or bring it up to this version.
 
@@ -66,7 +66,7 @@ def init(form: Form) -> None:
         codes="0 runs with the current schema, 1 does not run or has another schema, 2 could not look.",
     )
 )
-@output_options
+@output_options_without_amounts
 @click.pass_context
 def status(context: click.Context, form: Form) -> None:
     """Say which database is used and how it is.
@@ -108,7 +108,7 @@ def status(context: click.Context, form: Form) -> None:
         codes="0 it runs, 2 it could not be done.",
     )
 )
-@output_options
+@output_options_without_amounts
 def start(form: Form) -> None:
     """Start the embedded Postgres and keep it running.
 
@@ -132,7 +132,7 @@ def start(form: Form) -> None:
     )
 )
 @click.option("--now", is_flag=True, help="Stop even while a roundledger uses it; that one loses its connections.")
-@output_options
+@output_options_without_amounts
 @click.pass_context
 def stop(context: click.Context, now: bool, form: Form) -> None:
     """Stop the embedded Postgres, unless it is in use.
@@ -157,7 +157,7 @@ def stop(context: click.Context, now: bool, form: Form) -> None:
         codes="0 printed, 1 printed, but the embedded Postgres does not run, 2 it could not be done.",
     ),
 )
-@output_options
+@output_options_without_amounts
 @click.pass_context
 def psql_url(context: click.Context, form: Form) -> None:
     """Print the database's URL, for psql and other tools.

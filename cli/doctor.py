@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import Form, Group, examples, output_options
+from cli.options import Form, Group, examples, output_options_without_amounts
 from cli.output import Column, counted, emit_csv, emit_json, emit_lines, emit_record, quiet, visible
 from cli.progress import Progress
 from cli.session import database
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.option("--service", metavar="URL", help="Ask this service as well how it is.")
-@output_options
+@output_options_without_amounts
 @click.pass_context
 def doctor(context: click.Context, service: str | None, form: Form) -> int | None:
     """Examine the ledger and its database, changing nothing.
@@ -95,7 +95,7 @@ def _emit(done: list[Checked], form: Form) -> None:
 )
 @click.option("--seconds", default=3.0, show_default=True, type=click.FloatRange(0.5, 600), help="How long writers write.")
 @click.option("--writers", default=4, show_default=True, type=click.IntRange(2, 64), help="Connections that write at once.")
-@output_options
+@output_options_without_amounts
 def tail(seconds: float, writers: int, form: Form) -> int:
     """Prove here that no reader of the log skips an event.
 

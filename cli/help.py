@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from cli.options import Form, examples, output_options
+from cli.options import Form, examples, output_options_without_amounts
 from cli.output import Column, emit_csv, emit_json, emit_record
 from ledger.errors import CODES, Refusal
 
@@ -24,7 +24,7 @@ _CODE = re.compile(r"(?:LGR-)?([0-9]{1,4})", re.ASCII | re.IGNORECASE)
     ),
 )
 @click.argument("words", nargs=-1, metavar="[CODE|codes|COMMAND...]")
-@output_options
+@output_options_without_amounts
 @click.pass_context
 def help_(ctx: click.Context, words: tuple[str, ...], form: Form) -> None:
     """Say what an error CODE means, or what a COMMAND does.
@@ -43,7 +43,7 @@ def help_(ctx: click.Context, words: tuple[str, ...], form: Form) -> None:
 
 @click.command("explain-error", hidden=True, epilog=examples("roundledger explain-error LGR-0412"))
 @click.argument("code", required=False)
-@output_options
+@output_options_without_amounts
 def explain_error(code: str | None, form: Form) -> None:
     """Say what the error CODE means; without one, list all. Another name of `roundledger help CODE`."""
     if code is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.credentials import connected, hand_over, into_file, lasts, overlap, verify_free
-from cli.options import Form, Group, examples, output_options
+from cli.options import Form, Group, examples, output_options_without_amounts
 from cli.output import Column, Report, Sheet, emit, emit_record, header, say, timestamp
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def keys() -> None:
 )
 @lasts(365)
 @into_file
-@output_options
+@output_options_without_amounts
 def issue(
     terminal: str,
     algorithm: Algorithm,
@@ -104,7 +104,7 @@ def issue(
 @lasts(365)
 @overlap(24)
 @into_file
-@output_options
+@output_options_without_amounts
 def rotate(
     terminal: str,
     algorithm: Algorithm | None,
@@ -144,7 +144,7 @@ def rotate(
 
 @keys.command(epilog=examples("roundledger keys revoke T-R01.7k3xq9ve", "roundledger keys list T-R01"))
 @click.argument("key")
-@output_options
+@output_options_without_amounts
 def revoke(key: str, form: Form) -> None:
     """Revoke a KEY, at once and for good.
 
@@ -160,7 +160,7 @@ def revoke(key: str, form: Form) -> None:
 
 @keys.command("list", epilog=examples("roundledger keys list", "roundledger keys list T-R01 --json"))
 @click.argument("terminal", required=False)
-@output_options
+@output_options_without_amounts
 def list_(terminal: str | None, form: Form) -> None:
     """List the keys that were ever issued, or a TERMINAL's.
 

@@ -37,6 +37,8 @@ COMMANDS = {
     "trace": "cli.trace:trace",
     "report": "cli.report:report",
     "journal": "cli.journal:journal",
+    "reconcile": "cli.reconcile:reconcile",
+    "verify": "cli.verify:verify",
     "replay": "cli.replay:replay",
     "what-if": "cli.what_if:what_if",
     "projections": "cli.projections:projections",

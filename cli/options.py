@@ -54,32 +54,35 @@ COMPLETE = "LEDGER_COMPLETE"
 """The variable by which a shell asks the program what completes a word."""
 
 
+_TEXT_LIKE = "' goes before text like =1+1."
+
+
 def output_options(command: Command) -> Command:
     """The options --json and --csv, of which one may be given, and --quiet; the command receives `form`."""
+    return _forms(
+        "Print JSON. Amounts are strings of minor units, exact ones too, or a fraction of these (700/3).",
+        "Print CSV. Amounts are plain decimals of their currency, exact ones too, or a fraction of the same unit (7/3) "
+        f"where they are no whole minor units. {_TEXT_LIKE}",
+    )(command)
 
-    @functools.wraps(command)
-    def with_form(*arguments: Any, as_json: bool, as_csv: bool, **options: Any) -> Any:
-        form: Form = "json" if as_json else "csv" if as_csv else "table"
-        return command(*arguments, form=form, **options)
 
-    csv = click.option(
-        "--csv",
-        "as_csv",
-        is_flag=True,
-        is_eager=True,
-        callback=_one_form,
-        help="Print CSV. Amounts are plain decimals of their currency, exact ones too, or a fraction of the same unit (7/3) "
-        "where they are no whole minor units. ' goes before text like =1+1.",
-    )
-    json = click.option(
-        "--json",
-        "as_json",
-        is_flag=True,
-        is_eager=True,
-        callback=_one_form,
-        help="Print JSON. Amounts are strings of minor units, exact ones too, or a fraction of these (700/3).",
-    )
-    return cast(Command, json(csv(quiet_option(with_form))))  # the wrapper takes what the command does
+def output_options_without_amounts(command: Command) -> Command:
+    """The same, of a command that prints no amounts."""
+    return _forms("Print JSON.", f"Print CSV. {_TEXT_LIKE}")(command)
+
+
+def _forms(json_help: str, csv_help: str) -> Callable[[Command], Command]:
+    def with_options(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_form(*arguments: Any, as_json: bool, as_csv: bool, **options: Any) -> Any:
+            form: Form = "json" if as_json else "csv" if as_csv else "table"
+            return command(*arguments, form=form, **options)
+
+        csv = click.option("--csv", "as_csv", is_flag=True, is_eager=True, callback=_one_form, help=csv_help)
+        json = click.option("--json", "as_json", is_flag=True, is_eager=True, callback=_one_form, help=json_help)
+        return cast(Command, json(csv(quiet_option(with_form))))  # the wrapper takes what the command does
+
+    return with_options
 
 
 def log_option(command: Command) -> Command:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cli.options import Form, Group, examples, log_option, output_options
+from cli.options import Form, Group, examples, log_option, output_options_without_amounts
 from cli.output import Column, Report, Sheet, counted, emit, emit_json, emit_lines, emit_record, header, say, to_the_second
 from cli.progress import Progress
 from cli.session import database
@@ -54,7 +54,7 @@ def projections() -> None:
         codes="0 all go on, 1 a projection stands still, 2 could not be done.",
     )
 )
-@output_options
+@output_options_without_amounts
 def status(form: Form) -> int:
     """Show how far each projection is.
 
@@ -106,7 +106,7 @@ def _said(version: Version) -> str:
 )
 @click.option("--anew", is_flag=True, help="Begin anew where something was built already.")
 @click.option("--switch", "at_once", is_flag=True, help="Put the tables in place once they are built.")
-@output_options
+@output_options_without_amounts
 def rebuild(anew: bool, at_once: bool, form: Form) -> int:
     """Build the tables anew, beside the live ones.
 
@@ -147,7 +147,7 @@ def rebuild(anew: bool, at_once: bool, form: Form) -> int:
         codes="0 equal, 1 different, 2 could not be compared.",
     )
 )
-@output_options
+@output_options_without_amounts
 def diff(form: Form) -> int:
     """Compare what was built with the live tables.
 
@@ -193,7 +193,7 @@ def _difference(found: Compared) -> Report:
     )
 )
 @click.option("--patience", default=30.0, show_default=True, type=click.FloatRange(0, 86400), help="Seconds to wait for readers.")
-@output_options
+@output_options_without_amounts
 def switch(patience: float, form: Form) -> None:
     """Put what was built in place.
 
@@ -254,7 +254,7 @@ def run(form: str) -> None:
         codes="0 all go on, 1 one still stands still, 2 could not be done.",
     )
 )
-@output_options
+@output_options_without_amounts
 def resume(form: Form) -> int:
     """Let what stands still try once more.
 
@@ -287,7 +287,7 @@ def resume(form: Form) -> int:
     )
 )
 @click.argument("which", type=click.Choice(["old", "built"]))
-@output_options
+@output_options_without_amounts
 def drop(which: str, form: Form) -> None:
     """Drop replaced or built tables."""
     from projections import rebuild as rebuilding

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from cli.options import Form, examples, output_options
+from cli.options import Form, examples, output_options_without_amounts
 from cli.output import Column, Report, Sheet, counted, emit, header
 from cli.session import database
 
@@ -48,7 +48,7 @@ _SUMMED = (
 @click.option("--epochs", is_flag=True, help="One line for each epoch, and not only for each terminal.")
 @click.option("--gaps", is_flag=True, help="The epochs of which something is missing or given up, and what.")
 @click.option("--forks", is_flag=True, help="Instead: the numbers that stand for more than one event.")
-@output_options
+@output_options_without_amounts
 def terminals(terminal: str | None, epochs: bool, gaps: bool, forks: bool, form: Form) -> int:
     """Show what was received of each terminal.
 

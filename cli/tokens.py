@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.credentials import connected, hand_over, into_file, lasts, overlap, verify_free
-from cli.options import Form, Group, examples, output_options
+from cli.options import Form, Group, examples, output_options_without_amounts
 from cli.output import Column, Report, Sheet, emit, emit_record, header, say, timestamp
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def tokens() -> None:
 @click.argument("person")
 @lasts(90)
 @into_file
-@output_options
+@output_options_without_amounts
 def issue(person: str, days: int, out: Path | None, form: Form) -> None:
     """Issue a token to a PERSON; it is shown once.
 
@@ -64,7 +64,7 @@ def issue(person: str, days: int, out: Path | None, form: Form) -> None:
 @lasts(90)
 @overlap(1)
 @into_file
-@output_options
+@output_options_without_amounts
 def rotate(token: str, days: int, overlap: int, out: Path | None, form: Form) -> None:
     """Issue another token to whose TOKEN it is; the old one ends soon.
 
@@ -82,7 +82,7 @@ def rotate(token: str, days: int, overlap: int, out: Path | None, form: Form) ->
 
 @tokens.command(epilog=examples("roundledger tokens revoke S-7.m2x8kd4a", "roundledger tokens list S-7"))
 @click.argument("token")
-@output_options
+@output_options_without_amounts
 def revoke(token: str, form: Form) -> None:
     """Revoke a TOKEN, at once and for good.
 
@@ -100,7 +100,7 @@ def revoke(token: str, form: Form) -> None:
 
 @tokens.command("list", epilog=examples("roundledger tokens list", "roundledger tokens list S-7 --json"))
 @click.argument("person", required=False)
-@output_options
+@output_options_without_amounts
 def list_(person: str | None, form: Form) -> None:
     """List the tokens that were ever issued, or a PERSON's.
 

@@ -9,7 +9,7 @@ import click
 
 from cli.credentials import connected, hand_over, into_file, verify_free
 from cli.feed import after_option, chosen, filters, head_of
-from cli.options import Form, Group, examples, output_options
+from cli.options import Form, Group, examples, output_options_without_amounts
 from cli.output import Column, Report, Sheet, counted, emit, emit_record, header, say
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def webhooks() -> None:
 @click.option("--plain", is_flag=True, help="Send without TLS too.")
 @click.option("--private", is_flag=True, help="Send to this machine or a private network too.")
 @into_file
-@output_options
+@output_options_without_amounts
 def add(
     url: str,
     types: tuple[str, ...],
@@ -93,7 +93,7 @@ def add(
 
 
 @webhooks.command("list", epilog=examples("roundledger webhooks list", "roundledger webhooks list --json"))
-@output_options
+@output_options_without_amounts
 def list_(form: Form) -> None:
     """List the webhooks and how far each has come."""
     from ledger.feed import webhooks as kept
@@ -106,7 +106,7 @@ def list_(form: Form) -> None:
 
 @webhooks.command(epilog=examples("roundledger webhooks remove wh_7k3xq9ve"))
 @click.argument("webhook")
-@output_options
+@output_options_without_amounts
 def remove(webhook: str, form: Form) -> None:
     """Send nothing more to a WEBHOOK.
 
@@ -128,7 +128,7 @@ def remove(webhook: str, form: Form) -> None:
 )
 @click.argument("webhook")
 @after_option("Go on behind this position or cursor instead.")
-@output_options
+@output_options_without_amounts
 def retry(webhook: str, after: str | None, form: Form) -> None:
     """Send to a WEBHOOK what it did not take.
 
@@ -145,7 +145,7 @@ def retry(webhook: str, after: str | None, form: Form) -> None:
 
 @webhooks.command(epilog=examples("roundledger webhooks dead", "roundledger webhooks dead wh_7k3xq9ve --csv"))
 @click.argument("webhook", required=False)
-@output_options
+@output_options_without_amounts
 def dead(webhook: str | None, form: Form) -> None:
     """List the events that were not taken.
 

@@ -43,6 +43,7 @@ CODES: dict[str, Code] = {
     "LGR-0113": Code("The body did not arrive in time", 408, retryable=True),
     "LGR-0120": Code("No such report", 404),
     "LGR-0121": Code("The report cannot be asked for so", 422),
+    "LGR-0122": Code("The player's reference looks like a document's number", 422),
     # 02: the life of a round
     "LGR-0201": Code("The table's last round is not settled", 409, retryable=True),
     "LGR-0202": Code("No such round", 404, retryable=True, early=True),
@@ -98,6 +99,7 @@ CODES: dict[str, Code] = {
     "LGR-0273": Code("Gaming days are closed in order", 409, retryable=True),
     "LGR-0274": Code("A round of the gaming day is open", 409, retryable=True),
     "LGR-0275": Code("The figures have changed since they were read", 409, retryable=True),
+    "LGR-0790": Code("Something of the gaming day is unfinished", 409, retryable=True),
     # 03: retries and terminals
     "LGR-0301": Code("This event id was used for another body", 422),
     "LGR-0302": Code("The same event is being recorded at this moment", 409, retryable=True),
@@ -187,6 +189,16 @@ CODES: dict[str, Code] = {
     "LGR-0733": Code("Nothing can be published to this stream", 503, retryable=True),
     "LGR-0740": Code("Not an export of the log", 422),
     "LGR-0741": Code("The export is not in the order of the log", 422),
+    # from 0750: reconciliation
+    "LGR-0750": Code("No such mapping", 404),
+    "LGR-0751": Code("The mapping cannot be read so", 422),
+    "LGR-0752": Code("The file is not as the mapping says", 422),
+    "LGR-0753": Code("The file cannot be read", 422),
+    "LGR-0754": Code("It is not clear which mapping is meant", 422),
+    "LGR-0756": Code("There is nothing to compare", 422),
+    "LGR-0757": Code("The composite key tells too few rows apart", 422),
+    "LGR-0758": Code("No such exception", 404),
+    "LGR-0759": Code("The exception cannot be resolved so", 409),
     # from 0770: what an auditor asks
     "LGR-0770": Code("No account has this name", 404),
     "LGR-0771": Code("The span ends before it begins", 422),

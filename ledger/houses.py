@@ -219,6 +219,18 @@ class Houses:
                 help="declare the person with that role in the property's configuration, or correct the reference",
             )
 
+    def verify_at_table(self, opened: RoundOpened, person: str, *, field: str) -> None:
+        """Raises Refusal LGR-0610 unless the round's property knows the person as a dealer or a supervisor."""
+        config = self.in_force(opened) or self.played_under(opened).property
+        if not any(each.id == person and {"dealer", "supervisor"}.intersection(each.roles) for each in config.people):
+            raise Refusal(
+                "LGR-0610",
+                f"property {config.id} knows nobody of this reference who works at tables",
+                field=field,
+                value=person,
+                help="declare the person as dealer or supervisor in the property's configuration, or correct the reference",
+            )
+
     def played_under(self, opened: RoundOpened) -> House:
         """The configuration that a round was opened under, whichever is in force now. Raises Refusal LGR-0504."""
         key = (opened.property_hash, opened.table)

@@ -48,6 +48,12 @@ PAGES: dict[str, str] = {
         "A report is of one gaming day, of a month, or from one day to another, and of a part of the house. Which filters it "
         "takes, its help says; a filter that does not concern it is refused, for it would answer another question."
     ),
+    "LGR-0122": (
+        "Players are known by references of the house's own making, and what is once in the log stays there. This one has the "
+        "form of an identity card's number: place, date of birth and serial number, 18 characters. Where it is a number of the "
+        "house's own, put letters and a hyphen before it. Shorter document numbers cannot be told from a house's own: keep them "
+        "out yourself."
+    ),
     "LGR-0201": "A table plays one round at a time: record the outcome of its last round first.",
     "LGR-0202": (
         "No round with this id is known yet. A round begins with roundledger.RoundOpened.v1, whose subject is the "
@@ -199,6 +205,11 @@ PAGES: dict[str, str] = {
         "A day is closed with figures that were read up to a position of the log, and something came to the day after that. "
         "Nothing was closed. Read the figures again: `roundledger day close` does."
     ),
+    "LGR-0790": (
+        "A day is closed once all of it is finished, or once whoever closes it has named in `despite` what is not: a count that "
+        "is missing, a slip that waits for a signature, a review, numbers of a terminal that never came. What is left is listed, "
+        "and nothing was closed. `roundledger day status` shows the same."
+    ),
     "LGR-0301": (
         "An event id stands for one event for as long as the log lives. The same id came with other content: nothing "
         "was stored. A new event needs a new id; a retry repeats the first body."
@@ -336,8 +347,8 @@ PAGES: dict[str, str] = {
     ),
     "LGR-0610": (
         "Who signs on to a table is one of the property's people, with the role in which they sign on; so is the dealer or the "
-        "supervisor whom an opening names, unless that person is signed on to the table. People and their roles are declared in "
-        "the property's configuration. Whoever is signed on can always sign off."
+        "supervisor whom an opening names, unless that person is signed on to the table; and so is whoever put winning chips "
+        "back. People and their roles are declared in the property's configuration. Whoever is signed on can always sign off."
     ),
     "LGR-0611": (
         "The configuration leaves out a table that has a round open, or takes the last terminal from it: nobody could end the "
@@ -383,6 +394,37 @@ PAGES: dict[str, str] = {
         "Parquet, plots and tests of fairness need packages that are ten times as large as all the rest, so they are an extra: "
         "pip install roundledger[analysis]"
     ),
+    "LGR-0750": "A mapping is a ready one, by its name (roundledger reconcile mappings list), or a TOML file, by its path.",
+    "LGR-0751": (
+        "A mapping declares everything that a reading of the file rests on: the columns, the unit of amounts, the zone of "
+        "times, the "
+        "keys. The message names the key and what it says. docs/reference/mappings.md has each; `roundledger reconcile "
+        "mappings show` "
+        "prints one to begin with."
+    ),
+    "LGR-0752": (
+        "The mapping names a column or a sheet that the file has not, or one that cannot hold what it should: money is no "
+        "floating "
+        "point number. See the file's own titles in the message."
+    ),
+    "LGR-0753": "The file is not there, may not be read, or is not in the form that its name or the mapping says.",
+    "LGR-0754": (
+        "Without --mapping the one ready mapping is taken whose columns the file has. Here none has them, or more than one: "
+        "name it."
+    ),
+    "LGR-0756": (
+        "The files have no row in the period. That is an error (exit code 2), for a comparison of nothing proves nothing; with "
+        "--empty-is-difference it counts as a difference (1)."
+    ),
+    "LGR-0757": (
+        "A composite key has to tell rows apart. Here so many rows share it that every pair of them would have to be looked "
+        "at. Add "
+        "fields to it."
+    ),
+    "LGR-0758": (
+        "An exception is resolved by its id, of a run that was recorded with --record. roundledger reconcile list has them."
+    ),
+    "LGR-0759": "It is resolved already, or the reason is empty. A resolution holds for the values found, and is never changed.",
     "LGR-0770": (
         "An account is there from its first movement on. `roundledger balances` lists all; the reference page of accounts says "
         "what each kind has. Names are written as they are listed, capitals included."

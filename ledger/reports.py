@@ -637,6 +637,15 @@ TYPES: dict[str, type[Data]] = {
 }
 """CloudEvents `type` → what its `data` must be."""
 
+PLAYERS: dict[type[Data], str] = {
+    PlaceBet: "player",
+    ChangeShooter: "shooter",
+    RecordLateBet: "player",
+    ProposeCorrection: "player",
+    IssueColourChips: "player",
+}
+"""What names a player → the field that does."""
+
 _TABLES = UUID("0b8f2f0e-8c53-5d0c-9b1e-6a4b0c7f53d2")
 """Namespace of the streams of tables; any fixed value does."""
 

@@ -355,7 +355,7 @@ class Sequences:
             line is not None
             and report.sequence is not None
             and refusal.code not in _UNSEEN
-            and not refusal.code.startswith("LGR-05")
+            and not refusal.code.startswith(("LGR-05", "LGR-08"))  # whoever was not let in has said nothing yet
         ):
             line.passed.add(report.sequence)
 

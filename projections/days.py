@@ -7,6 +7,7 @@ Anything else can be acknowledged: what comes of it later is posted to the day t
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection, Iterable
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
@@ -14,6 +15,9 @@ from uuid import UUID
 import msgspec
 import psycopg
 from psycopg.rows import class_row
+
+from ledger.sequences import accounted
+from ledger.store.sequences import standings
 
 Connection = psycopg.Connection[Any]
 
@@ -245,8 +249,8 @@ ORDER BY 4, 1, 2, 3
 """
 
 
-def unfinished(conn: Connection, house: str, day: date) -> list[Unfinished]:
-    """What of a property's day, or of a day before, is not as it should be; terminals' gaps are not told here."""
+def unfinished(conn: Connection, house: str, day: date, tables: Collection[str]) -> list[Unfinished]:
+    """What of a property's day, or of a day before, is not as it should be; `tables` are the property's."""
     found = [
         Unfinished(code=code, table=table, what=what)
         for code, table, what, _ in conn.execute(_UNFINISHED, {"house": house, "day": day}).fetchall()
@@ -254,7 +258,17 @@ def unfinished(conn: Connection, house: str, day: date) -> list[Unfinished]:
     found += [
         Unfinished(code="slip_gap", table=None, what=f"{gap.kind} {span(gap.first, gap.last)}") for gap in gaps(conn, house)
     ]
+    for each in standings(conn):
+        missing = accounted(each).missing() if each.table in tables else []
+        if missing:
+            numbers = ", ".join(span(first, last) for first, last in missing)
+            found.append(Unfinished(code="terminal_gap", table=each.table, what=f"{each.terminal} {numbers}"))
     return sorted(found, key=lambda each: list(UNFINISHED).index(each.code))
+
+
+def unacknowledged(found: Iterable[Unfinished], despite: Collection[str]) -> list[Unfinished]:
+    """What nobody has acknowledged by its code; an open round cannot be."""
+    return [each for each in found if each.code == OPEN_ROUND or each.code not in despite]
 
 
 def span(first: int, last: int) -> str:

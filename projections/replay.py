@@ -25,7 +25,10 @@ Connection = psycopg.Connection[Any]
 Progress = Callable[[int, int], None]
 """Called with (events folded so far, positions to fold), both added up over the projections; they meet where none is unused."""
 
-_SCRATCH = "pg_temp"
+SCRATCH = "pg_temp"
+"""The schema of the copies."""
+ALL = sql.SQL("true")
+"""Which rows of a table: all."""
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +42,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     live: str | None
     """The value as Postgres prints it; null where it is null, or the row is missing."""
     replayed: str | None
+    position: str | None = None
+    """Of the first event that the row is about, where that can be told."""
 
     def __str__(self) -> str:
         where = f"{self.table} {', '.join(f'{name}={value}' for name, value in self.key.items())}"
@@ -52,6 +57,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     equal: bool
     difference: Difference | None
+    """The first one."""
     positions: dict[str, str]
     """Up to which position each projection was compared."""
     behind: str
@@ -63,6 +69,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     rows: dict[str, int]
     """Rows compared, by table."""
     seconds: float
+    differences: tuple[Difference, ...] = ()
+    """The first one of each table that differs, where all tables were compared."""
 
     @property
     def rate(self) -> float:
@@ -70,39 +78,43 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         return self.events / self.seconds if self.seconds else 0.0
 
 
-def replay(dsn: str, progress: Progress | None = None, *, wait: float = 5.0) -> Comparison:
+def replay(dsn: str, progress: Progress | None = None, *, wait: float = 5.0, every: bool = False) -> Comparison:
     """Folds the log afresh and compares with the live tables, table by table, up to where the live tables are.
 
-    First waits up to `wait` seconds for them to come to the log's end. Raises psycopg.Error where the database cannot be used,
+    First waits up to `wait` seconds for them to come to the log's end. With `every` the tables after the first that differs are
+    compared as well. Raises psycopg.Error where the database cannot be used,
     and Refusal LGR-0505 where an old transaction keeps the log's end open.
     """
     started = time.monotonic()
-    with _session(dsn) as live, _session(dsn) as scratch:
+    with session(dsn) as live, session(dsn) as scratch:
         head = log.head(live)
         wait_for(live, head, wait)
         with live.transaction():
             live.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             live.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-            reached, stopped = _positions(live)
-            _make_copies(scratch)
+            reached, stopped = positions(live)
+            make_copies(scratch)
             events = _fold(scratch, reached, progress)
             rows: dict[str, int] = {}
             with scratch.transaction():
-                difference = _ahead(live, reached) or _stops(scratch, reached) or _compare(live, scratch, rows)
+                first = _ahead(live, reached) or _stops(scratch, reached)
+                found = [first] if first is not None else _compare(live, scratch, rows, every=every)
+                found = [msgspec.structs.replace(each, position=concerned(live, each)) for each in found]
     return Comparison(
-        equal=difference is None,
-        difference=difference,
+        equal=not found,
+        difference=found[0] if found else None,
         positions={name: str(position) for name, position in reached.items()},
         behind=str(max(0, head - min(reached.values()))),
         stopped=stopped,
         events=events,
         rows=rows,
         seconds=time.monotonic() - started,
+        differences=tuple(found) if every else (),
     )
 
 
 @contextmanager
-def _session(dsn: str) -> Iterator[Connection]:
+def session(dsn: str) -> Iterator[Connection]:
     with psycopg.connect(dsn, autocommit=True) as conn:
         # Both sides have to print dates and times alike. The copies are written once and read once, by this session alone.
         conn.execute("SET TimeZone = 'UTC'")
@@ -111,7 +123,7 @@ def _session(dsn: str) -> Iterator[Connection]:
         yield conn
 
 
-def _positions(live: Connection) -> tuple[dict[str, int], dict[str, str]]:
+def positions(live: Connection) -> tuple[dict[str, int], dict[str, str]]:
     """Where the live tables of each projection are, and which stand still, with the reason."""
     rows = live.execute("SELECT name, position, stop_reason FROM projection.positions").fetchall()
     at = {name: position for name, position, _ in rows}
@@ -119,7 +131,8 @@ def _positions(live: Connection) -> tuple[dict[str, int], dict[str, str]]:
     return reached, {name: reason for name, _, reason in sorted(rows) if reason is not None}
 
 
-def _make_copies(scratch: Connection) -> None:
+def make_copies(scratch: Connection) -> None:
+    """Empty copies of all tables, which vanish with the session."""
     for table in ("positions", *(table for projection in PROJECTIONS for table in projection.tables)):
         scratch.execute(sql.SQL("CREATE TEMPORARY TABLE {0} (LIKE projection.{0} INCLUDING ALL)").format(sql.Identifier(table)))
 
@@ -131,7 +144,7 @@ def _fold(scratch: Connection, reached: dict[str, int], progress: Progress | Non
     # As far as all go they go together, and read each page of the log once.
     stages = [(PROJECTIONS, together), *(((projection,), reached[projection.name]) for projection in PROJECTIONS)]
     for projections, upto in stages:
-        while count := catch_up(scratch, _SCRATCH, BATCH, upto=upto, projections=projections):
+        while count := catch_up(scratch, SCRATCH, BATCH, upto=upto, projections=projections):
             for projection in projections:
                 passed[projection.name] += count // len(projections)
             if progress is not None:
@@ -167,23 +180,46 @@ def _stops(scratch: Connection, reached: dict[str, int]) -> Difference | None:
     return None
 
 
-def _compare(live: Connection, scratch: Connection, rows: dict[str, int]) -> Difference | None:
-    """The first difference; `rows` is filled with how many rows were compared."""
+def _compare(live: Connection, scratch: Connection, rows: dict[str, int], *, every: bool) -> list[Difference]:
+    """The first difference, or with `every` that of every table; `rows` is filled with how many rows were compared."""
+    found: list[Difference] = []
     for projection in PROJECTIONS:
         for table in projection.tables:
-            rows[table], difference = compare_table(live, scratch, _SCRATCH, table)
+            rows[table], difference = compare_table(live, scratch, SCRATCH, table)
             if difference is not None:
-                return difference
-    return None
+                found.append(difference)
+                if not every:
+                    return found
+    return found
 
 
-def compare_table(live: Connection, other: Connection, schema: str, table: str) -> tuple[int, Difference | None]:
+def concerned(live: Connection, difference: Difference) -> str | None:
+    """The position of the first event that a row is about."""
+    key = difference.key
+    if "position" in key:
+        return key["position"]
+    if "bet" in key and "round" in key:
+        asked = "SELECT min(position) FROM ledger.log WHERE stream = %(round)s::uuid AND body->>'bet' = %(bet)s"
+    elif "round" in key:
+        asked = "SELECT min(position) FROM ledger.log WHERE stream = %(round)s::uuid"
+    elif difference.table == "balances":
+        asked = "SELECT min(position) FROM projection.movements WHERE %(account)s IN (debit, credit) AND currency = %(currency)s"
+    else:
+        return None
+    row = live.execute(asked, key).fetchone()
+    return None if row is None or row[0] is None else str(row[0])
+
+
+def compare_table(
+    live: Connection, other: Connection, schema: str, table: str, where: sql.Composable = ALL
+) -> tuple[int, Difference | None]:
     """How many rows of a live table are those of its copy in a schema, from the first on, and the first difference.
 
-    Both connections have to print dates and times alike, and be in a transaction.
+    `where` says which rows of both. Both connections have to print dates and times alike, and be in a transaction.
     """
     columns, types, key = _shape(live, table)
-    ours, theirs = _pages(live, "projection", table, columns, key), _pages(other, schema, table, columns, key)
+    ours = _pages(live, "projection", table, columns, key, where)
+    theirs = _pages(other, schema, table, columns, key, where)
     alike = 0
     for page, fresh in zip_longest(ours, theirs, fillvalue=_NO_ROWS):
         if page != fresh:
@@ -214,11 +250,14 @@ def _shape(live: Connection, table: str) -> tuple[list[str], list[str], list[str
     return [name for name, _ in columns], [type_ for _, type_ in columns], [name for (name,) in key]
 
 
-def _pages(conn: Connection, schema: str, table: str, columns: list[str], key: list[str]) -> Iterator[list[Row]]:
+def _pages(
+    conn: Connection, schema: str, table: str, columns: list[str], key: list[str], where: sql.Composable
+) -> Iterator[list[Row]]:
     """Rows as Postgres prints them, in the order of the primary key; memory does not grow with the table."""
-    statement = sql.SQL("SELECT {} FROM {} ORDER BY {}").format(
+    statement = sql.SQL("SELECT {} FROM {} WHERE {} ORDER BY {}").format(
         sql.SQL(", ").join(sql.SQL("{}::text").format(sql.Identifier(column)) for column in columns),
         sql.Identifier(schema, table),
+        where,
         sql.SQL(", ").join(sql.Identifier(table, column) for column in key),
     )
     with conn.cursor(name=f"replayed_{table}") as cursor:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from cli.options import Form, examples, output_options
+from cli.options import Form, examples, output_options_without_amounts
 from cli.output import counted, emit_lines, emit_record, say, visible
 from cli.progress import Progress
 from cli.terminal.options import door, door_options, outbox_options
@@ -63,7 +63,7 @@ class _Played(NamedTuple):
     "--drain", default=30.0, show_default=True, type=click.FloatRange(0), help="Seconds to send what still waits at the end."
 )
 @door_options
-@output_options
+@output_options_without_amounts
 def run(
     path: Path,
     name: str | None,

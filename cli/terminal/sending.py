@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Collection, Iterable, Sequence
@@ -13,13 +14,15 @@ from uuid import UUID
 
 import click
 
-from cli.options import Form, examples, output_options
+from cli.options import Form, examples, output_options_without_amounts
 from cli.output import Column, counted, emit_csv, emit_json, emit_lines, say, visible
 from cli.persons import token_file_option, token_of
 from cli.terminal.options import door, door_options, outbox_options
 from ledger.errors import Refusal
 
 if TYPE_CHECKING:
+    import msgspec
+
     from ledger.client import Door, Event, Flushed, Item, Outbox, Problem, Refused, Unanswered
 
 
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
 @door_options
 @token_file_option
 @click.option("--later", is_flag=True, help="Only put it into the outbox.")
-@output_options
+@output_options_without_amounts
 def send(
     type_: str | None,
     fields: tuple[str, ...],
@@ -125,7 +128,7 @@ class _Act(NamedTuple):
     def words(self) -> str:
         """As people read it."""
         if self.unknown is not None:
-            look = f"look before you do it again: roundledger rounds show {self.event.round}"
+            look = f"look before you do it again: {_where(self.event)}"
             return f"nobody knows whether it was taken: {visible(str(self.unknown))}; {look}"
         if self.unsent is not None:
             return f"not sent: {visible(str(self.unsent))}; nothing of it is kept: do it again when that is mended"
@@ -175,6 +178,22 @@ def _flushed(outbox: Outbox, door: Door, total: Flushed | None = None) -> Flushe
 _PUT = ("id", "type", "round", "epoch", "sequence")
 
 
+def _about(event: Event) -> str:
+    """What an event is about, in words."""
+    from ledger.reports import OfAProperty, OfATable, subject_of
+
+    if isinstance(event.data, OfATable):
+        return f"table {subject_of(event.data)}"
+    return f"property {subject_of(event.data)}" if isinstance(event.data, OfAProperty) else f"round {event.round}"
+
+
+def _where(event: Event) -> str:
+    """Where to look for an event."""
+    from ledger.reports import OfAProperty, OfATable
+
+    return "roundledger feed" if isinstance(event.data, OfATable | OfAProperty) else f"roundledger rounds show {event.round}"
+
+
 def _way(problem: Problem) -> str:
     """What the ledger says to do about it, on a line of its own."""
     return f"\n  help: {visible(problem.help)}" if problem.help else ""
@@ -213,7 +232,7 @@ def _tell(
     if form == "csv":
         emit_csv([Column(key, key) for key in _PUT], rows)
     else:
-        emit_lines([f"{event.type}  {event.id}  round {event.round}" for event in put])
+        emit_lines([f"{event.type}  {event.id}  {_about(event)}" for event in put])
     if flushed is None:
         say(f"{counted(stands.waiting, 'event')} in the outbox to be sent")
         return
@@ -225,7 +244,7 @@ def _tell(
         say(f"rejected {each.id}: {visible(str(each.problem))}{_way(each.problem)}")
     for each in others:
         name = f"{each.type.split('.')[1]} {str(each.id)[:13]}"
-        say(f"rejected, put in before: {name} of round {each.round}: {visible(str(each.problem))}{_way(each.problem)}")
+        say(f"rejected, put in before: {name} of {each.about}: {visible(str(each.problem))}{_way(each.problem)}")
     if act is not None:
         say(f"{act.event.type} {act.event.id}: {act.words()}")
     if flushed.failure is not None:
@@ -263,9 +282,20 @@ def _event(terminal: str, name: str, round_: UUID | None, data: dict[str, Any], 
     try:
         read = msgspec.convert(data, known[short], strict=strict)
     except msgspec.ValidationError as error:
-        names = ", ".join(field.name for field in msgspec.structs.fields(known[short])) or "none"
-        raise Refusal("LGR-0108", str(error), field="data", help=f"fields of {short}: {names}") from None
+        raise _misread(error, known[short], short, data) from None
     return happened(read, terminal=terminal, round=round_, **own)
+
+
+def _misread(error: msgspec.ValidationError, model: type[msgspec.Struct], name: str, data: dict[str, Any]) -> Refusal:
+    """The refusal of data of which a field is missing, unknown or not as it must be."""
+    from ledger.misread import of_field, reason
+
+    at = re.search(r" - at `\$\.([a-z_]+)", str(error))
+    field = at[1] if at else None
+    said = of_field(error, model, field) if field in data else reason(error, model)
+    names = ", ".join(model.__struct_fields__) or "none"
+    shown = data.get(field) if field else None
+    return Refusal("LGR-0108", said, field=field or "data", value=shown, help=f"fields of {name}: {names}")
 
 
 def _lines(terminal: str, lines: Iterable[str]) -> list[Event]:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import click
 
-from cli.options import Form, examples, output_options
+from cli.options import Form, examples, output_options_without_amounts
 from cli.output import Column, Report, Sheet, counted, emit, say, to_the_second, visible
 from cli.terminal.options import key_option, outbox_options
 from ledger.errors import Refusal
@@ -81,7 +81,7 @@ _IDS = _Ids()
 )
 @click.option("--all", "every", is_flag=True, help="Show those that were dealt with, too.")
 @key_option
-@output_options
+@output_options_without_amounts
 def status(
     path: Path,
     name: str | None,
@@ -171,6 +171,7 @@ def _rows(events: Sequence[TurnedAway]) -> list[dict[str, Any]]:
     return [
         {
             **each._asdict(),
+            "about": each.about,
             "code": each.problem.code,
             "detail": each.problem.detail or each.problem.title,
             "help": each.problem.help,
@@ -181,4 +182,5 @@ def _rows(events: Sequence[TurnedAway]) -> list[dict[str, Any]]:
 
 def _short(row: Any) -> Any:
     answered = row["answered_at"]
-    return {**row, "type": row["type"].split(".")[1], "answered_at": answered and to_the_second(answered)}
+    about = row["about"] if row["about"].startswith(("table ", "property ")) else row["round"]
+    return {**row, "round": about, "type": row["type"].split(".")[1], "answered_at": answered and to_the_second(answered)}

@@ -38,7 +38,7 @@ from ledger.reports import (
 )
 
 ANY_EVENT = (
-    *("LGR-0103", "LGR-0106", "LGR-0107", "LGR-0108"),
+    *("LGR-0103", "LGR-0106", "LGR-0107", "LGR-0108", "LGR-0122"),
     *("LGR-0301", "LGR-0303", "LGR-0304", "LGR-0307"),
     *("LGR-0503", "LGR-0504", "LGR-0521", "LGR-0524"),
     *("LGR-0801", "LGR-0804"),
@@ -69,7 +69,7 @@ BY_REPORT: Mapping[type[Data], tuple[str, ...]] = {
     VoidRound: (*_UNDECIDED, *_SUCCESSOR, "LGR-0219"),
     VoidBet: _OPEN_BET,
     RecordLateBet: (_NO_ROUND, "LGR-0221", *_MONEY, *_SPOT),
-    RestoreChips: (_NO_ROUND, "LGR-0212", "LGR-0217", "LGR-0220"),
+    RestoreChips: (_NO_ROUND, "LGR-0212", "LGR-0217", "LGR-0220", "LGR-0610"),
     HoldRound: (_NO_ROUND, "LGR-0212"),
     ReleaseRound: (_NO_ROUND, "LGR-0224", "LGR-0225", "LGR-0226"),
     ProposeCorrection: (
@@ -88,7 +88,7 @@ BY_REPORT: Mapping[type[Data], tuple[str, ...]] = {
     ConfirmSlip: (*_TABLE, "LGR-0249", "LGR-0262", "LGR-0263"),
     CancelSlip: (*_TABLE, "LGR-0262", "LGR-0263"),
     IssueColourChips: (*_TABLE, "LGR-0104", "LGR-0105", "LGR-0222", "LGR-0264"),
-    CloseDay: ("LGR-0270", "LGR-0271", "LGR-0273", "LGR-0274", "LGR-0275", "LGR-0612"),
+    CloseDay: ("LGR-0270", "LGR-0271", "LGR-0273", "LGR-0274", "LGR-0275", "LGR-0612", "LGR-0790"),
 }
 """What a report says → with which codes it can be refused, beside those of `ANY_EVENT`."""
 

@@ -14,17 +14,31 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from typing import Annotated, Any, NamedTuple, get_args
+from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
 import msgspec
 
+from ledger import misread
 from ledger.api import plain
 from ledger.api.bodies import BATCH, ONE
 from ledger.api.strictjson import Twice, canonical, kind, loads, printable, shown
 from ledger.errors import Refusal
 from ledger.money import minor_digits, parse_minor
-from ledger.reports import TYPES, Body, Caller, Data, Malformed, PlaceBet, Report, Verdict, days_stream, table_stream
+from ledger.pseudonyms import verify_pseudonym
+from ledger.reports import (
+    PLAYERS,
+    TYPES,
+    Body,
+    Caller,
+    Data,
+    Malformed,
+    PlaceBet,
+    Report,
+    Verdict,
+    days_stream,
+    table_stream,
+)
 
 MAX_ITEMS = 1000
 """Events of one batch."""
@@ -370,10 +384,13 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _verified(body: Data) -> Data:
-    """The body, of which all holds that its type cannot say. Refuses LGR-0104 and 0105."""
+    """The body, of which all holds that its type cannot say. Refuses LGR-0104, 0105 and 0122."""
     if isinstance(body, PlaceBet):
         parse_minor(body.stake, field="data.stake")
         minor_digits(body.currency, field="data.currency")
+    named = PLAYERS.get(type(body))
+    if named is not None and (player := getattr(body, named)) is not None:
+        verify_pseudonym(player, f"data.{named}")
     return body
 
 
@@ -403,51 +420,8 @@ def _culprit(data: Mapping[str, Any], model: type[Body], hints: _Hints) -> Refus
                     value=shown(data[name]),
                     help=_STAKE,
                 )
-            return _field(name, data[name], f"is not as it must be: {_reason(error, field.type)}")
+            return _field(name, data[name], f"is not as it must be: {misread.reason(error, field.type)}")
     return Refusal("LGR-0108", "the data is not as it must be", field="data", value=shown(data))
-
-
-_IN_WORDS = {
-    "str": "text",
-    "int": "a whole number",
-    "float": "a number with a fraction",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "an object",
-    "uuid": "a UUID",
-    "Odd": "a number that no field takes",
-}
-"""msgspec's names of types, for people."""
-_PLACE = re.compile(r" - at `\$\[(\d+)\]`")
-
-
-def _reason(error: msgspec.ValidationError, wanted: object) -> str:
-    """What msgspec says of a value that is not of the type wanted, in words: what is expected, and in which entry of a list."""
-    text = str(error)
-    place = _PLACE.search(text)
-    where = f"in entry {int(place[1]) + 1}, " if place else ""
-    text = text.split(" - at ")[0]
-    if "matching regex" in text:
-        return "expected ASCII letters, digits and . _ : - , beginning with a letter or digit"
-    if text.startswith("Invalid enum value"):
-        return f"expected {' or '.join(_choices(wanted))}"
-    if text == "Invalid UUID":
-        return f"{where}expected a UUID, such as 01937787-d400-7000-8000-000000000001"
-    text = re.sub("`([^`]+)`", lambda named: " or ".join(_IN_WORDS.get(each, each) for each in named[1].split(" | ")), text)
-    things = "entries" if "a list of" in text else "characters"
-    text = re.sub(r" of length >= 1$", " that is not empty", text)
-    text = re.sub(r" of length <= (\d+)$", rf" of at most \1 {things}", text)
-    text = re.sub(r" ([<>])= (\d+)$", lambda bound: f", {bound[2]} or {'less' if bound[1] == '<' else 'more'}", text)
-    return where + text[0].lower() + text[1:]
-
-
-def _choices(wanted: object) -> Iterator[str]:
-    """The texts of which a field takes one."""
-    for each in get_args(wanted):
-        if isinstance(each, str):
-            yield f"`{each}`"
-        else:
-            yield from _choices(each)
 
 
 def _field(name: str, value: object, fault: str, help_: str | None = None) -> Refusal:

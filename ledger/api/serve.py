@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple
 
 from ledger.api.access import Access
 from ledger.api.app import create_app
+from ledger.api.closings import Closings
 from ledger.api.door import Noted
 from ledger.api.feed import LIMITS, Feed, Limits
 from ledger.api.metrics import Metrics
@@ -23,6 +25,7 @@ from ledger.api.reader import SqlReader
 from ledger.api.server import HOST, PORT, Server, Tls, is_loopback
 from ledger.api.tracing import exporting
 from ledger.application import Rounds
+from ledger.application.rounds import Begun
 from ledger.errors import Refusal
 from ledger.feed.courier import OPTIONS, Courier, Options
 from ledger.feed.source import Source
@@ -50,16 +53,48 @@ class _Told(NamedTuple):
     metrics: Metrics
 
     def post(self, reports: Sequence[Report], /) -> list[Verdict]:
+        return self.noted(partial(self.rounds.post, reports), time.perf_counter())
+
+    def begin(self, reports: Sequence[Report], /) -> _ToldBegun | None:
         began = time.perf_counter()
+        begun = self.rounds.begin(reports)
+        return None if begun is None else _ToldBegun(self, begun, began)
+
+    def noted(self, call: Callable[[], list[Verdict]], began: float) -> list[Verdict]:
+        """The verdicts that `call` gives, of a group that was begun at a moment of the performance counter."""
         try:
-            verdicts = self.rounds.post(reports)
+            verdicts = call()
         except Exception:
             self.metrics.append_failed()
             raise
-        self.metrics.appended(len(reports), time.perf_counter() - began)
+        self.appended(len(verdicts), began)
+        return verdicts
+
+    def appended(self, reports: int, began: float) -> None:
+        self.metrics.appended(reports, time.perf_counter() - began)
         if self.runner is not None:
             self.runner.wake()
+
+
+class _ToldBegun(NamedTuple):
+    """A group that was begun, of which the same are told once it is appended."""
+
+    told: _Told
+    begun: Begun
+    began: float
+
+    @property
+    def descriptor(self) -> int | None:
+        return self.begun.descriptor
+
+    def ended(self) -> list[Verdict] | None:
+        verdicts = self.begun.ended()
+        if verdicts is not None:
+            self.told.appended(len(verdicts), self.began)
         return verdicts
+
+    def finish(self) -> list[Verdict]:
+        return self.told.noted(self.begun.finish, self.began)
 
 
 @contextmanager
@@ -88,7 +123,7 @@ def opened(
     """
     require_current(dsn)
     beyond = not is_loopback(host, port)
-    rounds = Rounds(dsn)
+    rounds = Rounds(dsn, verify_closing=Closings(dsn).verify)
     try:
         with SqlReader(dsn) as reader:
             if beyond and not any(key.state(datetime.now(UTC)) == "live" for key in reader.register().keys):
@@ -99,12 +134,13 @@ def opened(
                 runner = stack.enter_context(RunnerProcess(dsn)) if projections else None
                 source = stack.enter_context(Source(dsn))
                 sending = stack.enter_context(Courier(dsn, source, metrics, courier))
+                told = _Told(rounds, runner, metrics)
                 feed = Feed(source, metrics, feed_limits, webhooks=sending.positions)
                 app = create_app(
                     rounds,
                     reader,
                     now=now,
-                    writer=Writer(_Told(rounds, runner, metrics).post, rest=rounds.rest),
+                    writer=Writer(told.post, begin=told.begin, rest=rounds.rest),
                     access=Access(reader.register, required=require_auth or beyond),
                     rate=Rate(rate),
                     noted=Noted(metrics, tracing),

@@ -22,6 +22,7 @@ from ledger.errors import Refusal
 from ledger.events import CreditRecorded, FillRecorded, RoundOpened
 from ledger.events.body import numbering
 from ledger.houses import House, Houses
+from ledger.property import Property
 from ledger.reports import (
     ApproveCorrection,
     CancelSlip,
@@ -65,13 +66,17 @@ from ledger.round.state import CRAPS
 from ledger.rules import Regulation
 from ledger.store.recorder import Closing, Hindrance
 
+VerifyClosing = Callable[[Property, CloseDay], None]
+"""Raises the Refusal of a gaming day that cannot be closed so, by what the read side knows of it."""
+
 
 class Desk:
     """Decides reports, one after the other. Not thread-safe: the application holds it."""
 
-    def __init__(self, houses: Houses, memory: Memory) -> None:
+    def __init__(self, houses: Houses, memory: Memory, verify_closing: VerifyClosing | None = None) -> None:
         self._houses = houses
         self._memory = memory
+        self._verify_closing = verify_closing
 
     def decide(self, report: Report, group: Group) -> list[RoundEvent]:
         """The events of a report that is accepted; raises the Refusal otherwise, changing nothing."""
@@ -391,6 +396,8 @@ class Desk:
         closing = Closing(body.property, body.gaming_day, int(body.as_of))
         for hindrance in self._memory.hindrances(closing):
             raise _hindered(hindrance, closing)
+        if self._verify_closing is not None:
+            self._verify_closing(house, body)
         group.closing = closing
         days.close(body, now, origin)
         return days.collect_events()
@@ -485,6 +492,9 @@ class Desk:
         return begun
 
     def _restore(self, round_: Round, rules: Regulation, body: RestoreChips, origin: Origin, group: Group) -> None:
+        if body.restored_by not in self._memory.record(round_.terms.table).at.values():
+            self._houses.verify_at_table(round_.terms, body.restored_by, field="data.restored_by")
+            group.rest_on(self._houses.premise)
         round_.restore_chips(rules, origin, restored_by=body.restored_by, source=body.source, bets=body.bets, note=body.note)
 
     def _late_bet(self, round_: Round, rules: Regulation, body: RecordLateBet, origin: Origin, group: Group) -> None:
@@ -564,7 +574,7 @@ class Desk:
 
 def rests_on_configuration(report: Report) -> bool:
     """Whether what becomes of a report depends on the configuration in force at the moment of its append."""
-    return isinstance(report.body, OpenRound | SignOn) or rights.takes_role(report)
+    return isinstance(report.body, OpenRound | SignOn | RestoreChips) or rights.takes_role(report)
 
 
 def _origin(report: Report, tolerance: timedelta | None) -> Origin:

@@ -158,6 +158,7 @@ class Memory:
         if epoch is not None:
             group.leases[table] = epoch
             return False
+        self._recorder.verify_may_wait()
         taken = self._leases.take(table)
         if table in group.leases:
             raise LeaseLost(f"table {table} passed on while a group was decided that writes it")

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import logging
 import random
+import select
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from threading import Lock
 from typing import Any, cast
 from uuid import UUID
@@ -33,20 +36,20 @@ from ledger.application.answers import (
     untakeable,
     within,
 )
-from ledger.application.desk import Desk, rests_on_configuration
+from ledger.application.desk import Desk, VerifyClosing, rests_on_configuration
 from ledger.application.group import Group
 from ledger.application.memory import Memory
 from ledger.errors import Refusal
 from ledger.events import Event
 from ledger.houses import Houses
 from ledger.property import Property
-from ledger.reports import CloseDay, GiveUpNumbers, Received, Report, Verdict
+from ledger.reports import CloseDay, GiveUpNumbers, PlaceBet, Received, Report, Verdict
 from ledger.round import Origin, Round, RoundEvent
 from ledger.rules import Regulation
 from ledger.sequences import Line, weighed
 from ledger.store.lease import Leases
 from ledger.store.mapper import EventMapper
-from ledger.store.recorder import Claim, LeaseLost, LedgerFactory, LedgerRecorder, Occupancy, Receipt, Rejection
+from ledger.store.recorder import Claim, LeaseLost, LedgerFactory, LedgerRecorder, Occupancy, Receipt, Rejection, WouldWait
 
 _log = logging.getLogger(__name__)
 
@@ -55,23 +58,44 @@ _PAUSE = 0.02
 """Seconds, at most, between two tries of a report on which writers get in each other's way."""
 
 
+class Decision:
+    """A group that is being decided, as far as that has come."""
+
+    __slots__ = ("decided", "group", "known", "left", "refused", "reports")
+
+    def __init__(self, reports: Sequence[Report], waiting: Sequence[int], known: Mapping[UUID, Receipt] | None) -> None:
+        """`waiting`: the indices of the reports that are to be decided; `known`: the receipts of those that were judged before,
+        where anybody has asked."""
+        self.reports = reports
+        self.known = known
+        self.left = list(reversed(waiting))
+        """Indices of the reports that are not decided yet, the last one first."""
+        self.group = Group(doubt=known is not None)
+        self.decided: dict[int, Verdict] = {}
+        self.refused: list[tuple[int, Refusal, int]] = []
+        """Index, reason, and how many numbered reports the group had answered for good by then."""
+
+
 class Rounds(Application[UUID]):
     """The ledger's application. Thread-safe; one group is decided and appended at a time."""
 
     name = "ledger"
 
-    def __init__(self, dsn: str, *, lease_idle: float = 2.0) -> None:
+    def __init__(self, dsn: str, *, lease_idle: float = 2.0, verify_closing: VerifyClosing | None = None) -> None:
         """The application on the database at `dsn`, whose schema must be current.
 
-        `lease_idle`: seconds without a report after which a table may be given back to other processes.
+        `lease_idle`: seconds without a report after which a table may be given back to other processes. `verify_closing` is
+        asked of each gaming day that is to be closed; without it, whoever posts the closing has looked at what is unfinished.
         """
         self._dsn = dsn
         super().__init__()
         self._lock = Lock()
+        self._begun: Begun | None = None
+        """What was begun and has not ended. It holds the lock."""
         self._leases = Leases(dsn, idle=lease_idle)
         self._houses = Houses(self.events, self._recorder)
         self._memory = Memory(self._recorder, self._leases)
-        self._desk = Desk(self._houses, self._memory)
+        self._desk = Desk(self._houses, self._memory, verify_closing)
 
     def construct_factory(self, env: Environment) -> InfrastructureFactory[Any]:
         """The store on this application's own connection string."""
@@ -83,6 +107,9 @@ class Rounds(Application[UUID]):
 
     def close(self) -> None:
         """Gives back its tables and closes its connections."""
+        if self._begun is not None and self._begun.descriptor is not None:
+            with suppress(Exception):  # its loop has ended, and nobody waits for the answer
+                self._begun.finish()
         with self._lock:
             self._write_down(self._leases.held)
             self._leases.close()
@@ -101,15 +128,44 @@ class Rounds(Application[UUID]):
         Refusal LGR-0501 when the database cannot be reached or is not as a ledger needs it: what was stored is then unknown, and
         sending the same reports again finds out.
         """
-        with self._lock:
-            try:
-                return self._post(reports)
-            except BaseException as error:
-                self._memory.forget()
-                self._memory.sequences.lost()
-                if (cause := of_the_database(error)) is None:
-                    raise
-                raise unanswered(cause) from error
+        with self._lock, self._sure():
+            return self._post(reports)
+
+    def begin(self, reports: Sequence[Report]) -> Begun | None:
+        """As `post`, as far as that takes no waiting: `reports` are decided, and what comes of them is sent to the database.
+
+        For an event loop, which may not be kept waiting; bets of rounds that are at hand go all the way. None where nothing could
+        be begun, and nothing has happened: `post` does it. Else whoever calls has to bring it to its end, and until then all
+        others wait.
+        """
+        if not all(type(report.body) is PlaceBet for report in reports) or not self._lock.acquire(blocking=False):
+            return None
+        try:
+            with self._sure():
+                first, later = _without_repeats(reports, list(range(len(reports))))
+                if not later:
+                    self._begun = Begun(self, reports, first)
+        finally:
+            if self._begun is None:
+                self._lock.release()
+        return self._begun
+
+    def _end(self) -> None:
+        """What was begun has come to its end."""
+        self._begun = None
+        self._lock.release()
+
+    @contextmanager
+    def _sure(self) -> Iterator[None]:
+        """What is known may be doubted after any fault; and what the database said is told in the words of the door."""
+        try:
+            yield
+        except BaseException as error:
+            self._memory.forget()
+            self._memory.sequences.lost()
+            if (cause := of_the_database(error)) is None:
+                raise
+            raise unanswered(cause) from error
 
     def rest(self) -> None:
         """Gives back the tables that nobody has posted to for a while; for whoever calls `post`, between two calls.
@@ -136,10 +192,19 @@ class Rounds(Application[UUID]):
             waiting = later
         return self._told(reports, verdicts)
 
-    def _post_distinct(self, reports: Sequence[Report], waiting: list[int], verdicts: dict[int, Verdict]) -> None:
-        """Fills `verdicts` for the reports at `waiting`, whose event ids all differ."""
+    def _post_distinct(
+        self,
+        reports: Sequence[Report],
+        waiting: list[int],
+        verdicts: dict[int, Verdict],
+        first: Callable[[], object] | None = None,
+    ) -> None:
+        """Fills `verdicts` for the reports at `waiting`, whose event ids all differ. `first`: the first try, if it has begun."""
         try:
-            self._append_group(reports, waiting, verdicts, known=None)
+            if first is None:
+                self._append_group(reports, waiting, verdicts, known=None)
+            else:
+                first()
         except DataError as error:
             # One of them is what the database cannot take, and nobody knows which: it is found by halves.
             self._doubt(error)
@@ -208,37 +273,60 @@ class Rounds(Application[UUID]):
         verdicts: dict[int, Verdict],
         known: dict[UUID, Receipt] | None,
     ) -> None:
-        group = Group(doubt=known is not None)
-        if group.doubt and any(rests_on_configuration(reports[n]) for n in waiting):
+        decision = Decision(reports, waiting, known)
+        if known is not None and any(rests_on_configuration(reports[n]) for n in waiting):
             self._houses.read()  # it may have been for another process' configuration that the first try was turned away
-        decided: dict[int, Verdict] = {}
-        refused: list[tuple[int, Refusal, int]] = []
-        for n in waiting:
+        self._append_decision(decision, verdicts)
+
+    def _decide(self, decision: Decision) -> None:
+        """Decides the reports that are left to be decided; raises WouldWait before one for which the database has to be asked."""
+        reports, group, known = decision.reports, decision.group, decision.known
+        while decision.left:
+            n = decision.left[-1]
             report = reports[n]
             receipt = None if known is None else known.get(report.event_id)
             if receipt is not None:
-                decided[n] = self._again(report, receipt, group)
+                decision.decided[n] = self._again(report, receipt, group)
+                decision.left.pop()
                 continue
             try:
                 events = self._desk.decide(report, group)
             except Refusal as refusal:
-                refused.append((n, within(report, refusal), len(group.numbered)))
+                decision.refused.append((n, within(report, refusal), len(group.numbered)))
                 self._memory.sequences.turned_away(report, refusal)
+                decision.left.pop()
                 continue
+            except WouldWait:
+                raise  # it goes on from here
             except BaseException:
                 group.undo()
                 raise
+            decision.left.pop()
             start = len(group.events)
             group.events.extend(events)
             group.spans[n] = (start, len(group.events))
             group.claims[start] = Claim(report.event_id, mark(report), len(events))
             if report.sequence is not None:
                 group.receive(self._memory.sequences.known(report), report)
-        if refused and known is None:
-            # A refusal is final only if the report was not accepted before.
-            known = self._recorder.receipts([reports[n].event_id for n, _, _ in refused])
+
+    def _append_decision(self, decision: Decision, verdicts: dict[int, Verdict]) -> None:
+        """Decides what is left of it, and appends what comes of it all."""
+        self._decide(decision)
+        self._judge_refused(decision)
+        try:
+            positions = self._append(decision.group)
+        except BaseException:
+            decision.group.undo()
+            raise
+        self._appended(decision, positions, verdicts)
+
+    def _judge_refused(self, decision: Decision) -> None:
+        """Which of the refusals are final. A report is refused for good only if it was not accepted before."""
+        reports, group, decided, known = decision.reports, decision.group, decision.decided, decision.known
+        if decision.refused and known is None:
+            known = self._recorder.receipts([reports[n].event_id for n, _, _ in decision.refused])
         all_decided = len(group.numbered)
-        for n, reason, so_far in refused:
+        for n, reason, so_far in decision.refused:
             report = reports[n]
             receipt = None if known is None else known.get(report.event_id)
             if receipt is not None:
@@ -260,22 +348,24 @@ class Rounds(Application[UUID]):
                 continue
             group.rejections.append(_rejection(report, reason))
             group.receive(line, report)
-        try:
-            positions = self._append(group)
-        except BaseException:
-            group.undo()
-            raise
-        for n, (start, end) in group.spans.items():
+
+    def _appended(self, decision: Decision, positions: Sequence[int], verdicts: dict[int, Verdict]) -> None:
+        """What was decided stands in the log at these positions."""
+        self._fill_in(decision, positions, verdicts)
+        self._memory.sequences.save_some([line for line, _ in decision.group.numbered], self._memory.sequences.reached)
+
+    def _fill_in(self, decision: Decision, positions: Sequence[int], verdicts: dict[int, Verdict]) -> None:
+        reports = decision.reports
+        verdicts.update(decision.decided)
+        for n, (start, end) in decision.group.spans.items():
             body = reports[n].body
             if type(body) is GiveUpNumbers:
                 self._memory.sequences.gave_up(body)
-            decided[n] = Verdict(
+            verdicts[n] = Verdict(
                 event_id=reports[n].event_id, status="accepted", round=reports[n].round, positions=tuple(positions[start:end])
             )
-        verdicts.update(decided)
         if positions:
             self._memory.sequences.reached = positions[-1]
-        self._memory.sequences.save_some([line for line, _ in group.numbered], self._memory.sequences.reached)
 
     def _again(self, report: Report, receipt: Receipt, group: Group) -> Verdict:
         verdict = again(report, receipt)
@@ -313,6 +403,18 @@ class Rounds(Application[UUID]):
             self._houses.was_logged(sha256)
         self._memory.drop(group.ended)
         return positions
+
+    def _send(self, group: Group) -> int | None:
+        """Sends what is to be appended to the database; None where that would take waiting, or is more than events of rounds."""
+        if not group.events or group.premises or group.closed or group.opened or group.ended or group.documents:
+            return None
+        try:
+            return self._recorder.begin_events(
+                [self.mapper.to_stored_event(event) for event in group.events], claims=group.claims, leases=group.leases
+            )
+        except BaseException:
+            group.undo()
+            raise
 
     def _doubt(self, error: Exception) -> None:
         """What an append was turned away for is not to be believed any more."""
@@ -361,6 +463,87 @@ class Rounds(Application[UUID]):
         """The regulation under which the round is played, by its content in the log."""
         with self._lock, as_it_said():
             return self._houses.regulation(round_.terms.regulation_hash)
+
+
+class Begun:
+    """A group that was begun without waiting (`Rounds.begin`), and goes on in an event loop as long as nothing makes it wait.
+
+    Where `descriptor` is set, `ended` is called each time that it can be read. Where it is None, from the beginning or then, the
+    rest takes waiting: `finish` does it, in a thread. Either of them ends it, and lets others come in.
+    """
+
+    def __init__(self, rounds: Rounds, reports: Sequence[Report], waiting: list[int]) -> None:
+        self.descriptor: int | None = None
+        self._rounds = rounds
+        self._reports = reports
+        self._waiting = waiting
+        self._decision = Decision(reports, waiting, None)
+        self._verdicts: dict[int, Verdict] = {}
+        self._go_on: Callable[[], object] = self._append
+        """What is left of the first try."""
+        try:
+            with rounds._recorder.without_waiting():
+                rounds._decide(self._decision)
+                if not self._decision.refused:
+                    self.descriptor = rounds._send(self._decision.group)
+        except WouldWait:
+            pass
+        except Exception as error:  # noqa: BLE001 - whoever finishes it meets it there
+            self._go_on = partial(_fail, error)
+
+    def ended(self) -> list[Verdict] | None:
+        """The verdicts; None where there are none yet. Then, if the descriptor has gone, `finish` has them."""
+        rounds = self._rounds
+        try:
+            with rounds._recorder.without_waiting():
+                positions = rounds._recorder.events_begun()
+                if positions is None:
+                    return None
+                self._go_on = partial(rounds._appended, self._decision, positions, self._verdicts)
+                self._go_on()
+                told = rounds._told(self._reports, dict(self._verdicts))
+        except WouldWait:
+            self.descriptor = None
+            return None
+        except Exception as error:  # noqa: BLE001 - as above
+            self._decision.group.undo()
+            self._go_on = partial(_fail, error)
+            self.descriptor = None
+            return None
+        rounds._end()
+        return told
+
+    def finish(self) -> list[Verdict]:
+        """The verdicts, after all waiting that it takes. Raises what `Rounds.post` raises."""
+        rounds = self._rounds
+        try:
+            with rounds._sure():
+                if self.descriptor is not None:
+                    self._go_on = self._wait
+                rounds._post_distinct(self._reports, self._waiting, self._verdicts, self._go_on)
+                return rounds._told(self._reports, self._verdicts)
+        finally:
+            rounds._end()
+
+    def _append(self) -> None:
+        self._rounds._append_decision(self._decision, self._verdicts)
+
+    def _wait(self) -> None:
+        """What was sent is on its way, and nobody looks for it any more."""
+        assert self.descriptor is not None
+        answer = select.poll()
+        answer.register(self.descriptor, select.POLLIN)
+        try:
+            while (positions := self._rounds._recorder.events_begun()) is None:
+                answer.poll()
+        except BaseException:
+            self._decision.group.undo()
+            raise
+        self._rounds._appended(self._decision, positions, self._verdicts)
+
+
+def _fail(error: Exception) -> None:
+    raise error
 
 
 def _rejection(report: Report, refusal: Refusal) -> Rejection:

@@ -100,6 +100,6 @@ class Beside:
                 expected=expected,
                 found=found,
                 evidence=[recorded] if also is None else [recorded, also],
-                command=f"roundledger chips list --table {table}",
+                command=f"roundledger chips slips --table {table}",
             )
         )

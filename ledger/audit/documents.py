@@ -121,7 +121,7 @@ class Documents:
                 expected=expected,
                 found=found,
                 evidence=[recorded],
-                command="roundledger regulations" if body.kind == "regulation" else "roundledger property list",
+                command="roundledger rules list" if body.kind == "regulation" else "roundledger property show",
             )
         )
 

@@ -59,6 +59,12 @@ CODES: dict[str, str] = {
     "SEQ_ORDER": "An event stands before one that came earlier in its stream, or twice.",
     "CLAIM_DIFF": "A report brought about more or fewer events than it says.",
     "UNREADABLE": "An event cannot be read.",
+    # What is made of the log.
+    "ROW_DIFF": "A row of the live tables is not what the log folds to.",
+    "ROW_MISSING": "A row that the log folds to is not in the live tables.",
+    "ROW_EXTRA": "The live tables have a row that the log does not fold to.",
+    "BALANCE_DIFF": "The balances of a currency do not sum to zero.",
+    "NOT_FOLDED": "The live tables stand still, or have not come to the log's end.",
     "SLIP_DIFF": "A slip does not add up, or what was signed is not what was written.",
 }
 """Reason code → what it means."""

@@ -197,7 +197,7 @@ class ExportSource:
             # A plain tuple in the place of a Row: to make one by its name takes three times as long.
             return cast(
                 Row,
-                (int(line.position), line.subject, int(line.version), line.type[len(_PREFIX) :], bytes(line.data), None),
+                (int(line.position), line.subject, int(line.version), line.type[len(_PREFIX) :], bytes(line.data), None, None),
             )
         except ValueError as error:
             raise self._no_export(f"position {line.position}, version {line.version}: {error}") from error

@@ -21,7 +21,7 @@ Connection = psycopg.Connection[Any]
 _ENDING = (RoundSettled.TOPIC, RoundVoided.TOPIC)
 _BATCH = 200
 """Rounds that are fetched together where they are read one by one."""
-_TYPES = ("int8", "uuid", "int8", "text", "bytea", "int8")
+_TYPES = ("int8", "uuid", "int8", "text", "bytea", "int8", "int4")
 
 
 class Part(NamedTuple):
@@ -167,7 +167,9 @@ class LogSource:
         statement = sql.SQL(
             "COPY (SELECT notification_id, originator_id, originator_version, topic, state, "
             "CASE WHEN topic IN ({ending}) THEN (SELECT count(*) FROM ledger.events AS l WHERE l.originator_id = e.originator_id "
-            "AND l.originator_version > e.originator_version AND l.notification_id <= {end}) END "
+            "AND l.originator_version > e.originator_version AND l.notification_id <= {end}) END, "
+            # The id stands at the beginning of the payload, so that it is found at once.
+            "CASE WHEN position(convert_to(cause::text, 'UTF8') IN state) = 0 THEN -caused ELSE caused END "
             "FROM ledger.events AS e WHERE {where} ORDER BY {order}) TO STDOUT (FORMAT BINARY)"
         ).format(
             ending=sql.SQL(", ").join(map(sql.Literal, _ENDING)),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 from uuid import UUID
 
+from ledger.audit.claims import Claims
 from ledger.errors import Refusal
 from ledger.events import (
     ChipsCounted,
@@ -59,6 +60,8 @@ class Row(NamedTuple):
     state: bytes
     following: int | None
     """With an event that may end a round: how many events of its stream follow. None with others, or where that is not known."""
+    caused: int | None = None
+    """With the first event of a report: how many it brought about, negative where the report's id is not that of the event."""
 
 
 Rounds = Iterator[list[Recorded]]
@@ -80,14 +83,16 @@ class Gatherer:
         afterwards: Mapping[UUID, int] | None = None,
         beside: Callable[[Recorded], None] | None = None,
         unreadable: Callable[[Row, Refusal], None] | None = None,
+        claims: Claims | None = None,
     ) -> None:
         """`wanted`: which rounds are. `afterwards`: stream → events that follow its end, where the rows do not say so. `beside`
-        is given what is of no round; `unreadable` what cannot be read, which is otherwise raised.
+        is given what is of no round; `unreadable` what cannot be read, which is otherwise raised; `claims` all of them.
         """
         self._wanted = wanted
         self._afterwards = dict(afterwards or {})
         self._beside = beside
         self._unreadable = unreadable
+        self._claims = claims
         self.under_way: dict[UUID, list[Recorded]] = {}
         """Rounds that are not whole yet, the one that came first first."""
         self._ended: dict[UUID, int] = {}
@@ -104,9 +109,14 @@ class Gatherer:
 
     def whole(self, rows: Iterable[Row]) -> Rounds:
         """The rounds that are whole by the next run of events."""
+        claims = self._claims
         for row in rows:
             recorded = self._decoded(row)
-            if recorded is not None and (found := self._take(recorded, row[5])) is not None:
+            if recorded is None:
+                continue
+            if claims is not None:
+                claims.take(recorded, row[6])
+            if (found := self._take(recorded, row[5])) is not None:
                 yield found
 
     def take_up(self, events: Iterable[Recorded], following: Mapping[UUID, int]) -> Rounds:
@@ -128,7 +138,7 @@ class Gatherer:
         yield from left
 
     def _decoded(self, row: Row) -> Recorded | None:
-        position, stream, version, topic, state, _ = row
+        position, stream, version, topic, state, _, _ = row
         try:
             return Recorded(position, stream, version, codec.decode(topic, state, " at position %d", position))
         except Refusal as refusal:

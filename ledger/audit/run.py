@@ -17,6 +17,7 @@ import msgspec
 
 from ledger.audit.beside import Beside
 from ledger.audit.chains import Chains
+from ledger.audit.claims import Claimed, Claims
 from ledger.audit.documents import Documents
 from ledger.audit.findings import Finding
 from ledger.audit.from_export import ExportSource, Stretch, Survey, following
@@ -156,6 +157,7 @@ class Done(NamedTuple):
     """What is not whole in this part."""
     following: Mapping[UUID, int]
     position: int
+    claims: Mapping[UUID, Claimed] = {}
 
 
 def audit(
@@ -265,7 +267,9 @@ def _judge_part(work: Work, part: Any) -> Done:
     def cannot(row: Row, refusal: Refusal) -> None:
         done.findings.append(unreadable(row, refusal))
 
+    claims = Claims() if isinstance(work.where, str) and work.scope.whole else None
     gatherer = Gatherer(
+        claims=claims,
         wanted=None if work.scope.whole else work.scope.takes,
         afterwards=work.following,
         beside=done.beside.append,
@@ -275,7 +279,12 @@ def _judge_part(work: Work, part: Any) -> Done:
         for events in gatherer.whole(rows):
             _judge(events, documents, looking, done)
     done.tally.events = gatherer.events
-    return done._replace(left=gatherer.left(), following=gatherer.following, position=gatherer.position)
+    return done._replace(
+        left=gatherer.left(),
+        following=gatherer.following,
+        position=gatherer.position,
+        claims={} if claims is None else claims.left,
+    )
 
 
 @contextmanager
@@ -309,6 +318,7 @@ class _Merging:
         self.position = 0
         self._chains = Chains()
         self._beside = Beside()
+        self._claims = Claims()
         self._gatherer = Gatherer(wanted=None if work.scope.whole else work.scope.takes, afterwards=work.following)
 
     def take(self, done: Done) -> None:
@@ -318,6 +328,7 @@ class _Merging:
         self.position = max(self.position, done.position)
         self._chains.take(done.links)
         self._beside.take(done.beside)
+        self._claims.add(done.claims)
         self._judge(self._gatherer.take_up(done.left, done.following))
 
     def finish(self, source: LogSource | ExportSource) -> None:
@@ -327,7 +338,7 @@ class _Merging:
             self._follow(source)
         self.findings += self._chains.finish()
         if self._work.scope.whole:
-            self.findings += self._beside.findings
+            self.findings += [*self._beside.findings, *self._claims.finish()]
 
     def _judge(self, rounds: Iterable[list[Recorded]]) -> None:
         done = Done(self.tally, self.findings, [], [], [], {}, 0)

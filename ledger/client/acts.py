@@ -7,12 +7,15 @@ has no number either: one that was refused for want of a right would leave a gap
 
 from __future__ import annotations
 
+import msgspec
+
 from ledger.client.answers import Item, Unanswered
 from ledger.client.door import Door
 from ledger.client.happenings import Event
 from ledger.errors import Refusal
 
-OF_RIGHTS = frozenset({"LGR-0801", "LGR-0804"})
+NO_PERSON = "LGR-0801"
+OF_RIGHTS = frozenset({NO_PERSON, "LGR-0804"})
 """Refusals of the person, not of the moment: the ledger would take the event later, but only from somebody else."""
 
 
@@ -43,6 +46,17 @@ def _judged(door: Door, event: Event, token: str) -> Item:
 
 def _of_rights(item: Item) -> bool:
     return item.problem is not None and item.problem.code in OF_RIGHTS
+
+
+def for_good(item: Item) -> Item:
+    """The answer as an outbox keeps it: what takes a person (LGR-0801) is rejected, for an outbox has nobody's token to send."""
+    problem = item.problem
+    if problem is None or problem.code != NO_PERSON:
+        return item
+    help = (
+        "a person's act does not wait: its person sends it anew, with their token (`terminal send TYPE`, or `ledger.client.act`)"
+    )
+    return msgspec.structs.replace(item, problem=msgspec.structs.replace(problem, retryable=False, help=help))
 
 
 def never_waits(event: Event) -> Refusal:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
 
+from ledger.client.acts import for_good
 from ledger.client.answers import Refused, Unanswered
 from ledger.client.door import Door
 from ledger.client.outbox import Outbox, Queued
@@ -72,7 +73,7 @@ def _post(outbox: Outbox, door: Door, events: list[Queued], done: Flushed, *, be
     """Posts these, and keeps the answers; how many were judged for good."""
     answer = door.post([event.body for event in events], behind=behind)
     done.posts += 1
-    answered = list(zip(events, answer.items, strict=True))
+    answered = list(zip(events, map(for_good, answer.items), strict=True))
     if any(item.id != event.id for event, item in answered):
         raise Unanswered("the answer is about other events than those that were sent")
     outbox.answered(answered, answer.sequences)

@@ -15,7 +15,9 @@ from uuid import UUID
 import msgspec
 
 from ledger.errors import Refusal
-from ledger.reports import PERSONS_ACTS, TYPES, Data, OfAProperty, OfATable, OpenRound, stream_of, subject_of
+from ledger.misread import of_field, reason
+from ledger.pseudonyms import verify_pseudonym
+from ledger.reports import PERSONS_ACTS, PLAYERS, TYPES, Data, OfAProperty, OfATable, OpenRound, stream_of, subject_of
 
 BATCH_TYPE = "application/cloudevents-batch+json"
 """Media type of a batch (CloudEvents JSON format, section 4)."""
@@ -81,7 +83,8 @@ def happened(
 
     `person` in the place of `terminal` is somebody who reports by a token and without a terminal, and so without an outbox.
     `round` is the round it belongs to. An opening without one begins a round with a fresh id; who signs on or off does so at the
-    table. Raises Refusal LGR-0108 where a field is not as it must be, or the round is missing.
+    table. Raises Refusal LGR-0108 where a field is not as it must be, or the round is missing, and LGR-0122
+    for a player by the number of a document.
     """
     name, field = (person, "person") if terminal is None else (terminal, "terminal")
     if name is None or not is_name(name):
@@ -121,10 +124,15 @@ def _own_round(data: Data) -> UUID:
 def _checked(data: Data) -> Data:
     """The same data; a struct is not checked when it is made, only when it is read."""
     try:
-        return msgspec.convert(msgspec.to_builtins(data, builtin_types=(UUID,)), type(data))
+        checked = msgspec.convert(msgspec.to_builtins(data, builtin_types=(UUID,)), type(data))
     except msgspec.ValidationError as error:
-        said = str(error)
-        at = _AT.search(said)
+        at = _AT.search(str(error))
         field = at["field"] if at else None
-        value = getattr(data, field, None) if field and field.isidentifier() else None
-        raise Refusal("LGR-0108", _AT.sub("", said), field=f"data.{field}" if field else "data", value=value) from None
+        if not field or not field.isidentifier():
+            raise Refusal("LGR-0108", reason(error, type(data)), field=f"data.{field}" if field else "data") from None
+        value = getattr(data, field, None)
+        raise Refusal("LGR-0108", of_field(error, type(data), field), field=f"data.{field}", value=value) from None
+    named = PLAYERS.get(type(checked))
+    if named is not None and (player := getattr(checked, named)) is not None:
+        verify_pseudonym(player, f"data.{named}")
+    return checked

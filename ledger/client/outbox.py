@@ -29,11 +29,12 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.client.acts import never_waits
+from ledger.client.acts import NO_PERSON, never_waits
 from ledger.client.answers import Item, Problem, Refused, Unanswered
 from ledger.client.answers import Sequence as Received
 from ledger.client.happenings import Event
 from ledger.client.outbox_file import opened, told, transaction, unfit
+from ledger.reports import ABOUT_PROPERTIES, ABOUT_TABLES, TYPES
 
 LARGEST = 1 << 18
 """Bytes of one encoded event: a quarter of what a post holds."""
@@ -75,6 +76,15 @@ class TurnedAway(NamedTuple):
     """The event as it was sent."""
     tries: int = 0
     """How often the ledger has answered it."""
+
+    @property
+    def about(self) -> str:
+        """What it is about, in words."""
+        model = TYPES.get(self.type)
+        if model in ABOUT_TABLES or model in ABOUT_PROPERTIES:
+            what = "table" if model in ABOUT_TABLES else "property"
+            return f"{what} {msgspec.json.decode(self.body)['subject']}"
+        return f"round {self.round}"
 
 
 class Failure(NamedTuple):
@@ -241,8 +251,11 @@ class Outbox:
             for each in received if changed else ():  # an answer that came too late to say anything says nothing of this either
                 if each.terminal == self.terminal:
                     db.execute("INSERT OR REPLACE INTO received VALUES (?, ?, ?)", (each.epoch, each.contiguous, at))
-            if any(item.problem is not None and item.problem.code == _NO_ROUND for _, item in answers):
+            codes = {item.problem.code for _, item in answers if item.problem is not None}
+            if _NO_ROUND in codes:
                 self._end_unopened(db, at)
+            if NO_PERSON in codes:
+                self._draw(db)  # the ledger was told nothing, and is not asked again
 
     def _end_unopened(self, db: sqlite3.Connection, at: str) -> None:
         """Ends what waits for a round whose opening, of this outbox, was rejected: nothing opens that round any more."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import struct
+import threading
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import date
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
@@ -31,7 +32,6 @@ from eventsourcing.persistence import (
 )
 from eventsourcing.postgres import PostgresApplicationRecorder, PostgresDatastore, PostgresFactory
 from eventsourcing.utils import Environment
-from psycopg.pq.abc import PGresult
 from psycopg.rows import dict_row, tuple_row
 from psycopg_pool import ConnectionPool
 
@@ -44,6 +44,7 @@ from ledger.store.subscription import LogSubscription
 from ledger.store.wake import Bell
 
 SCHEMA = "ledger"
+_INT8 = psycopg.postgres.types["int8"].oid
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
@@ -120,6 +121,13 @@ class Occupied(Exception):
         """Table → its open round."""
 
 
+class WouldWait(BaseException):
+    """The database would have to be asked by a caller who may not wait for it; nothing was asked.
+
+    No Exception: it says nothing of what was to be done, and whoever handles whatever goes wrong has not to do with it.
+    """
+
+
 class LedgerDatastore(PostgresDatastore):
     """The library's datastore, reached by a libpq connection string and with bounded waits."""
 
@@ -143,6 +151,26 @@ class LedgerDatastore(PostgresDatastore):
         self.appends = Session(waits.patient(conninfo), _STATEMENTS, waits.bound, "roundledger append")
         self.bell = Bell(waits.patient(conninfo))
         self.conninfo = conninfo
+        self._callers = threading.local()
+
+    @contextmanager
+    def without_waiting(self) -> Iterator[None]:
+        """In the block, in this thread, nobody is kept waiting: whoever would ask the database raises WouldWait."""
+        self._callers.hurried = True
+        try:
+            yield
+        finally:
+            self._callers.hurried = False
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether the caller may wait for the database."""
+        return not getattr(self._callers, "hurried", False)
+
+    def verify_may_wait(self) -> None:
+        """Raises WouldWait where the caller may not."""
+        if not self.may_wait:
+            raise WouldWait
 
     def close(self) -> None:
         """Closes all its connections."""
@@ -154,6 +182,7 @@ class LedgerDatastore(PostgresDatastore):
     def get_connection(self) -> Iterator[psycopg.Connection[dict[str, Any]]]:
         """A connection of the pool, with the library's errors. Where it turns out to be dead, all others are looked at too: a
         database that was away costs one failure and not one for each."""
+        self.verify_may_wait()
         conn = None
         try:
             with super().get_connection() as conn:
@@ -263,7 +292,7 @@ class LedgerRecorder(PostgresApplicationRecorder):
         something of it, now or ever; nothing is stored then. Unlike the library's method it never retries by itself: whether a
         lost answer was a commit is for the caller to find out by the receipts.
         """
-        try:
+        with self._as_the_library():
             if (
                 len(stored_events) == len(claims) == len(leases) == 1
                 and not rejections
@@ -272,82 +301,67 @@ class LedgerRecorder(PostgresApplicationRecorder):
             ):
                 positions = self._insert_one(stored_events[0], claims[0], *next(iter(leases.items())))
             else:
-                positions = self._insert_many(stored_events, claims, rejections, occupancy, leases, premises, closing)
-        except struct.error as error:
-            raise DataError(f"a number does not fit its column: {error}") from error
-        cast(LedgerDatastore, self.datastore).bell.ring()
+                given = _all_of(stored_events, claims, rejections, occupancy, leases, premises, closing)
+                positions = session.int8s_of(self._store.appends.call(*given).get_value(0, 0))
+        self._store.bell.ring()
         return positions
 
-    def _insert_many(
-        self,
-        stored_events: Sequence[StoredEvent],
-        claims: Mapping[int, Claim],
-        rejections: Sequence[Rejection],
-        occupancy: Occupancy,
-        leases: Mapping[str, int],
-        premises: Mapping[UUID, int],
-        closing: Closing | None,
-    ) -> list[int]:
-        closes = (
-            []
-            if closing is None
-            else [closing.property.encode(), closing.gaming_day.isoformat().encode(), session.int8(closing.as_of)]
-        )
-        held = [claims.get(n) for n in range(len(stored_events))]
-        stored = self._call(
-            _APPEND_CLOSING if closes else _APPEND_ON_PREMISES if premises else _APPEND,
-            [
-                session.texts(leases),
-                session.int8s(leases.values()),
-                session.repeated_uuids([cast(UUID, e.originator_id) for e in stored_events]),
-                session.int8s([e.originator_version for e in stored_events]),
-                session.words([e.topic for e in stored_events]),
-                session.byteas([e.state for e in stored_events]),
-                session.uuids([claim and claim.event_id for claim in held]),
-                session.int4s([claim and claim.caused for claim in held]),
-                session.byteas([claim and claim.fingerprint for claim in held]),
-                session.uuids(occupancy.closed),
-                session.texts([table for table, _ in occupancy.opened]),
-                session.uuids([round_ for _, round_ in occupancy.opened]),
-                session.uuids([r.event_id for r in rejections]),
-                session.texts([r.terminal for r in rejections]),
-                session.int8s([r.epoch for r in rejections]),
-                session.int8s([r.sequence for r in rejections]),
-                session.uuids([r.round for r in rejections]),
-                session.byteas([r.fingerprint for r in rejections]),
-                session.texts([_refusal_text(r.refusal) for r in rejections]),
-                session.uuids(premises),
-                session.int8s(premises.values()),
-                *closes,
-            ],
-        )
-        return session.int8s_of(stored.get_value(0, 0))
+    def begin_events(
+        self, stored_events: Sequence[StoredEvent], *, claims: Mapping[int, Claim], leases: Mapping[str, int]
+    ) -> int | None:
+        """As `insert_events`, without waiting for what comes of it: `events_begun` has that, once the descriptor can be read.
+
+        None, and nothing was sent, where it would have to wait. Raises what `insert_events` raises.
+        """
+        with self._as_the_library():
+            if len(stored_events) == len(claims) == len(leases) == 1:
+                given = _one_of(stored_events[0], claims[0], *next(iter(leases.items())))
+            else:
+                given = _all_of(stored_events, claims, (), Occupancy(), leases, _NOTHING, None)
+            return self._store.appends.begin(*given)
+
+    def events_begun(self) -> list[int] | None:
+        """The positions of the events that were begun; None where that is not known yet.
+
+        Raises what `insert_events` raises, and an IntegrityError also where the lease has passed on: whoever asks again is told.
+        """
+        with self._as_the_library():
+            stored = self._store.appends.result()
+        if stored is None:
+            return None
+        if not stored.ntuples:
+            raise IntegrityError("the table was taken over, or the event id was rejected before")
+        self._store.bell.ring()
+        found = stored.get_value(0, 0)
+        return [session.int8_of(found)] if stored.ftype(0) == _INT8 else session.int8s_of(found)
+
+    def without_waiting(self) -> AbstractContextManager[None]:
+        """See `LedgerDatastore.without_waiting`."""
+        return self._store.without_waiting()
+
+    def verify_may_wait(self) -> None:
+        """Raises WouldWait within `without_waiting`."""
+        self._store.verify_may_wait()
+
+    @property
+    def _store(self) -> LedgerDatastore:
+        return cast(LedgerDatastore, self.datastore)
 
     def _insert_one(self, event: StoredEvent, claim: Claim, table: str, epoch: int) -> list[int]:
-        lease = [table.encode(), session.int8(epoch)]
-        stored = self._call(
-            _APPEND_ONE,
-            [
-                cast(UUID, event.originator_id).bytes,
-                session.int8(event.originator_version),
-                event.topic.encode(),
-                event.state,
-                claim.event_id.bytes,
-                session.int4(claim.caused),
-                claim.fingerprint,
-                *lease,
-            ],
-        )
+        stored = self._store.appends.call(*_one_of(event, claim, table, epoch))
         if stored.ntuples:
             return [session.int8_of(stored.get_value(0, 0))]
-        if not self._call(_HELD, lease).ntuples:
+        if not self._store.appends.call(_HELD, [table.encode(), session.int8(epoch)]).ntuples:
             raise LeaseLost(f"table {table} was taken over")
         raise IntegrityError("the event id was rejected before")
 
-    def _call(self, statement: bytes, parameters: Sequence[bytes]) -> PGresult:
-        """Runs a statement of the append; raises the library's errors, as its own methods do."""
+    @contextmanager
+    def _as_the_library(self) -> Iterator[None]:
+        """The library's errors in the place of psycopg's, as its own methods raise them."""
         try:
-            return cast(LedgerDatastore, self.datastore).appends.call(statement, parameters)
+            yield
+        except struct.error as error:
+            raise DataError(f"a number does not fit its column: {error}") from error
         except psycopg.errors.UniqueViolation as error:
             if error.diag.constraint_name == "leases_pkey":
                 raise LeaseLost(str(error)) from error
@@ -355,7 +369,8 @@ class LedgerRecorder(PostgresApplicationRecorder):
         except (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded) as error:
             raise DataError(str(error)) from error
         except psycopg.OperationalError as error:
-            if not isinstance(error, psycopg.errors.LockNotAvailable | psycopg.errors.QueryCanceled):
+            busy = isinstance(error, psycopg.errors.LockNotAvailable | psycopg.errors.QueryCanceled)
+            if not busy and self._store.may_wait:  # else each is looked at when it is taken from the pool
                 self.datastore.pool.check()
             raise OperationalError(str(error)) from error
         except psycopg.Error as error:
@@ -379,7 +394,7 @@ class LedgerRecorder(PostgresApplicationRecorder):
                 "INSERT INTO ledger.events (originator_id, originator_version, topic, state) VALUES (%s, %s, %s, %s)",
                 (stored_event.originator_id, stored_event.originator_version, stored_event.topic, stored_event.state),
             )
-        cast(LedgerDatastore, self.datastore).bell.ring()
+        self._store.bell.ring()
 
     def hindrances(self, closing: Closing) -> list[Hindrance]:
         """What keeps a gaming day from being closed, as far as it is committed."""
@@ -486,6 +501,66 @@ class LedgerRecorder(PostgresApplicationRecorder):
     def subscribe(self, gt: int | None = None, topics: Sequence[str] = ()) -> Subscription[ApplicationRecorder]:
         """The library's subscription after position `gt`."""
         return LogSubscription(self, gt, topics)
+
+
+def _one_of(event: StoredEvent, claim: Claim, table: str, epoch: int) -> tuple[bytes, list[bytes]]:
+    """The statement that appends one event of one report, and its parameters."""
+    return _APPEND_ONE, [
+        cast(UUID, event.originator_id).bytes,
+        session.int8(event.originator_version),
+        event.topic.encode(),
+        event.state,
+        claim.event_id.bytes,
+        session.int4(claim.caused),
+        claim.fingerprint,
+        table.encode(),
+        session.int8(epoch),
+    ]
+
+
+def _all_of(
+    stored_events: Sequence[StoredEvent],
+    claims: Mapping[int, Claim],
+    rejections: Sequence[Rejection],
+    occupancy: Occupancy,
+    leases: Mapping[str, int],
+    premises: Mapping[UUID, int],
+    closing: Closing | None,
+) -> tuple[bytes, list[bytes]]:
+    """The statement that appends all this, and its parameters."""
+    closes = (
+        []
+        if closing is None
+        else [closing.property.encode(), closing.gaming_day.isoformat().encode(), session.int8(closing.as_of)]
+    )
+    held = [claims.get(n) for n in range(len(stored_events))]
+    return (
+        _APPEND_CLOSING if closes else _APPEND_ON_PREMISES if premises else _APPEND,
+        [
+            session.texts(leases),
+            session.int8s(leases.values()),
+            session.repeated_uuids([cast(UUID, e.originator_id) for e in stored_events]),
+            session.int8s([e.originator_version for e in stored_events]),
+            session.words([e.topic for e in stored_events]),
+            session.byteas([e.state for e in stored_events]),
+            session.uuids([claim and claim.event_id for claim in held]),
+            session.int4s([claim and claim.caused for claim in held]),
+            session.byteas([claim and claim.fingerprint for claim in held]),
+            session.uuids(occupancy.closed),
+            session.texts([table for table, _ in occupancy.opened]),
+            session.uuids([round_ for _, round_ in occupancy.opened]),
+            session.uuids([r.event_id for r in rejections]),
+            session.texts([r.terminal for r in rejections]),
+            session.int8s([r.epoch for r in rejections]),
+            session.int8s([r.sequence for r in rejections]),
+            session.uuids([r.round for r in rejections]),
+            session.byteas([r.fingerprint for r in rejections]),
+            session.texts([_refusal_text(r.refusal) for r in rejections]),
+            session.uuids(premises),
+            session.int8s(premises.values()),
+            *closes,
+        ],
+    )
 
 
 def _head(cursor: psycopg.Cursor[Any]) -> int:

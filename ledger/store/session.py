@@ -22,6 +22,8 @@ import psycopg
 from psycopg import pq
 
 _BINARY = 1
+_AT_ONCE = 1 << 16
+"""Bytes of parameters that the socket takes without waiting for its other end: none is smaller on Linux."""
 _DONE = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
 
 
@@ -39,6 +41,8 @@ class Session:
         self._lock = Lock()
         self._conn: psycopg.Connection[Any] | None = None
         self._poll = select.poll()
+        self._found: pq.abc.PGresult | None = None
+        """The result of the statement that was begun, of which the end is still to come."""
 
     def open(self) -> None:
         """Makes the session where there is none: a call does so too."""
@@ -53,16 +57,55 @@ class Session:
         with self._lock:
             libpq = self._connected().pgconn
             try:
-                result = libpq.exec_prepared(statement, parameters, [_BINARY] * len(parameters), _BINARY)
-                if result.status in _DONE:
-                    return result
-                if libpq.status != pq.ConnStatus.OK:
-                    raise psycopg.OperationalError(result.get_error_message())
-                raise psycopg.errors.error_from_result(result)
+                return _done(libpq, libpq.exec_prepared(statement, parameters, [_BINARY] * len(parameters), _BINARY))
             finally:
-                # However it shows: by the answer, or already when the question could not be sent.
-                if libpq.status != pq.ConnStatus.OK:
-                    self._close()
+                self._close_if_lost(libpq)
+
+    def begin(self, statement: bytes, parameters: Sequence[bytes]) -> int | None:
+        """Sends a statement without waiting for what comes of it: `result` has that, once the descriptor can be read.
+
+        None, and nothing was sent, where it would have to wait after all: for another's call, for a new session, or for the
+        server to take so much. Raises what psycopg raises, after which nobody knows what became of the statement. From here until
+        `result` has ended it, all who call wait.
+        """
+        if sum(map(len, parameters)) > _AT_ONCE or not self._lock.acquire(blocking=False):
+            return None
+        begun = False
+        try:
+            if self._conn is None or self._ended(self._conn):
+                return None
+            libpq = self._conn.pgconn
+            try:
+                libpq.send_query_prepared(statement, parameters, [_BINARY] * len(parameters), _BINARY)
+                begun = True
+            finally:
+                if not begun:
+                    self._close_if_lost(libpq)
+            return self._conn.fileno()
+        finally:
+            if not begun:
+                self._lock.release()
+
+    def result(self) -> pq.abc.PGresult | None:
+        """What came of the statement that was begun; None where it is not all here yet. Raises what `call` raises."""
+        assert self._conn is not None
+        libpq, over = self._conn.pgconn, True
+        try:
+            libpq.consume_input()
+            while not libpq.is_busy():
+                each = libpq.get_result()
+                if each is None:
+                    found, self._found = self._found, None
+                    assert found is not None
+                    return _done(libpq, found)
+                self._found = self._found or each
+            over = False
+            return None
+        finally:
+            if over:
+                self._found = None
+                self._close_if_lost(libpq)
+                self._lock.release()
 
     def close(self) -> None:
         """Ends the session; a later call would make another."""
@@ -99,10 +142,24 @@ class Session:
             return True
         return False
 
+    def _close_if_lost(self, libpq: pq.abc.PGconn) -> None:
+        """However it shows: by the answer, or already when the question could not be sent."""
+        if libpq.status != pq.ConnStatus.OK:
+            self._close()
+
     def _close(self) -> None:
         conn, self._conn = self._conn, None
         if conn is not None:
             conn.close()
+
+
+def _done(libpq: pq.abc.PGconn, result: pq.abc.PGresult) -> pq.abc.PGresult:
+    """The result, where it is one; raises what it says otherwise."""
+    if result.status in _DONE:
+        return result
+    if libpq.status != pq.ConnStatus.OK:
+        raise psycopg.OperationalError(result.get_error_message())
+    raise psycopg.errors.error_from_result(result)
 
 
 # Values in binary form.

@@ -79,6 +79,16 @@ class Total(NamedTuple):
     """As of a row; None where a column has no total."""
 
 
+class Beside(NamedTuple):
+    """A small table that stands before the rows, where a form has a place for it: JSON, XLSX and HTML do."""
+
+    name: str
+    title: str
+    keys: Sequence[str]
+    rows: Sequence[Mapping[str, Any]]
+    """Each with some of the keys; amounts are Decimals of the row's `currency`."""
+
+
 @dataclass
 class Report:
     """A report, ready to be written: read the rows, then the totals."""
@@ -98,6 +108,7 @@ class Report:
     """What a reader has to know of its figures."""
     subtotal_by: Sequence[str] = ()
     """Keys of the columns whose common values have a subtotal."""
+    beside: Sequence[Beside] = ()
     reading: Any = None
     """What it was made of; a plot may ask for more than rows."""
     copied: Callable[[], Generator[bytes, None, None]] | None = None

@@ -29,7 +29,7 @@ from typing import IO, Any
 from ledger.errors import Refusal
 from ledger.money import CURRENCIES
 from projections.reports.cells import guarded, visible
-from projections.reports.model import NOTHING, Column, Kind, Report, Row, Total, machine, plain
+from projections.reports.model import NOTHING, Beside, Column, Kind, Report, Row, Total, machine, plain
 
 Out = IO[bytes]
 BATCH = 10_000
@@ -121,7 +121,7 @@ def write_ndjson(report: Report, out: Out) -> None:
 def ndjson_parts(report: Report) -> Iterator[bytes]:
     """The file in parts of a batch of rows each."""
     columns, at = report.shown, _currency(report.shown)
-    yield _line({"record": "report", "name": report.name, **heading(report), "columns": _said(columns)})
+    yield _line({"record": "report", "name": report.name, **heading(report), **_beside(report), "columns": _said(columns)})
     for batch in _batches(report.rows()):
         yield b"".join(_line({"record": "row", **_object(row, columns, at)}) for row in batch)
     yield b"".join(_line({"record": "subtotal", **_total(total, columns)}) for total in report.subtotals)
@@ -139,7 +139,7 @@ def write_json(report: Report, out: Out) -> None:
 def json_parts(report: Report) -> Iterator[bytes]:
     """The document in parts of a batch of rows each."""
     columns, at = report.shown, _currency(report.shown)
-    head = {"name": report.name, **heading(report), "columns": _said(columns)}
+    head = {"name": report.name, **heading(report), **_beside(report), "columns": _said(columns)}
     yield _text(head)[:-1] + b',"rows":['
     first = True
     for batch in _batches(report.rows()):
@@ -151,6 +151,21 @@ def json_parts(report: Report) -> Iterator[bytes]:
         "notes": closing(report),
     }
     yield b"]," + _text(tail)[1:] + b"\n"
+
+
+def _beside(report: Report) -> dict[str, Any]:
+    """The small tables, by their names; amounts as text of minor units, like those of the rows."""
+    return {
+        table.name: [
+            {
+                key: machine(row.get(key), "amount" if isinstance(row.get(key), Decimal) else "count", row.get("currency"))
+                for key in table.keys
+                if key in row
+            }
+            for row in table.rows
+        ]
+        for table in report.beside
+    }
 
 
 def _said(columns: Sequence[Column]) -> list[dict[str, str]]:
@@ -220,6 +235,8 @@ def write_xlsx(report: Report, out: Out) -> None:
             cells.write(sheet, last, row, columns)
         if last:
             sheet.autofilter(0, 0, last, len(columns) - 1)
+        for table in report.beside:
+            cells.table(book.add_worksheet(table.title[:31]), table)
         totals = book.add_worksheet("Totals")
         for n, title in enumerate(("of", "rows", *(column.title for column in columns))):
             totals.write_string(0, n, title, cells.bold)
@@ -248,6 +265,16 @@ class _Cells:
         self._date = book.add_format({"num_format": "yyyy-mm-dd"})
         self._decimal = [book.add_format({"num_format": f"#,##0{'.' if n else ''}{'0' * n}"}) for n in range(_FINEST + 1)]
         self.long = False
+
+    def table(self, sheet: Any, table: Beside) -> None:
+        """A small table: its cells are of the kinds that they are."""
+        columns = [Column(key, key.replace("_", " "), "count") for key in table.keys]
+        for n, column in enumerate(columns):
+            sheet.set_column(n, n, 18)
+            sheet.write_string(0, n, column.title, self.bold)
+        for line, row in enumerate(table.rows, 1):
+            kinds = [column if isinstance(row.get(column.key), int) else column._replace(kind="text") for column in columns]
+            self.write(sheet, line, tuple(row.get(key) for key in table.keys), kinds)
 
     def write(self, sheet: Any, line: int, row: Row, columns: Sequence[Column], first: int = 0) -> None:
         for at, (value, column) in enumerate(zip(row, columns, strict=True), first):

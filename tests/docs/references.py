@@ -27,6 +27,9 @@ from ledger.reports import TYPES, Data
 from ledger.store import migrate
 from ledger.store.embedded import EmbeddedPostgres
 from projections.movements import ACCOUNTS, SLIPS
+from projections.reconcile.mapping import ready
+from projections.reconcile.reasons import REASONS
+from projections.reconcile.sides import SIDES
 from tests.docs import door_examples
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -322,7 +325,7 @@ def tables_page(dsn: str) -> str:
         TABLES,
     ]
     with psycopg.connect(dsn) as conn:
-        for schema, title in (("ledger", "Schema ledger: what is written"), ("projection", "Schema projection: what is read")):
+        for schema, title in _SCHEMAS:
             row = conn.execute("SELECT obj_description(%s::regnamespace, 'pg_namespace')", (schema,)).fetchone()
             parts += [f"## {title}\n", f"{row[0] if row else ''}\n", *_relations(conn, schema, "###")]
     return _page(parts)
@@ -335,6 +338,37 @@ found) or 2 (it could not be done); with 130 where it was interrupted, and 141 w
 `roundledger help CODE` says what an [error code](refusals.md) means, `roundledger completion SHELL` makes a shell complete
 commands, and `roundledger man` writes these texts as manual pages.
 """
+_SCHEMAS = (
+    ("ledger", "Schema ledger: what is written"),
+    ("projection", "Schema projection: what is read"),
+    ("reconciliation", "Schema reconciliation: what was found beside files"),
+)
+
+
+def mappings_page() -> str:
+    """The keys of a mapping, and the fields of each side."""
+    parts = ["# Mappings\n", _HEAD, MAPPINGS]
+    for side in SIDES.values():
+        lines = ["| field | is | meaning | differs as |", "|---|---|---|---|"]
+        for name, field in side.fields.items():
+            words = f": {', '.join(f'`{word}`' for word in field.words)}" if field.words else ""
+            differs = "" if field.key_only else f"[`{field.reason}`](reason-codes.md#{field.reason.lower()})"
+            lines.append(f"| `{name}` | {field.kind}{words} | {field.said} | {differs} |")
+        parts += [f'## compare = "{side.name}"\n', f"{side.said[0].upper()}{side.said[1:]}: the view `report.{side.view}`.\n"]
+        parts += ["\n".join(lines) + "\n"]
+    parts += ["## Ready ones\n", "`roundledger reconcile mappings show NAME` prints one.\n"]
+    for name, text in ready().items():
+        parts += [f"### {name}\n", f"```toml\n{text.rstrip()}\n```\n"]
+    return _page(parts)
+
+
+def reasons_page() -> str:
+    """Every reason code."""
+    parts = ["# Reason codes\n", _HEAD, REASON_CODES]
+    for code, reason in REASONS.items():
+        parts += [f"## {code}\n", f"{reason.meaning}\n", f"*What to do.* {reason.help}\n"]
+    return _page(parts)
+
 
 CHART = """\
 Every amount that moves is one row of `movements`: it leaves one account, its debit, and reaches another, its credit. So what an
@@ -413,6 +447,14 @@ and `GET /problems/CODE` print the same text. *Worth sending again* means that t
 Some are so only while something that comes before may still be under way. An event with a number is judged for good where
 nothing is missing that its terminal numbered before it: `retryable` is then false, and the id stays refused. What is not there
 by its id (404) may also be another terminal's, so at a table that has several it stays worth sending again.
+"""
+
+MAPPINGS = Path(__file__).with_name("mapping_keys.txt").read_text("utf-8")
+"""The keys: lines of a table cannot be broken."""
+
+REASON_CODES = """\
+What `roundledger reconcile` calls a difference, in the order in which it lists them. A code never changes its meaning. Codes of a
+whole file stand first: where one is there, see to it before the others.
 """
 
 RIGHTS = """\
@@ -528,6 +570,8 @@ def main() -> int:
     (PAGES / "accounts.md").write_text(accounts_page(), "utf-8")
     (PAGES / "cli.md").write_text(cli_page(), "utf-8")
     (PAGES / "refusals.md").write_text(refusals_page(), "utf-8")
+    (PAGES / "mappings.md").write_text(mappings_page(), "utf-8")
+    (PAGES / "reason-codes.md").write_text(reasons_page(), "utf-8")
     with tempfile.TemporaryDirectory() as directory:
         Path(directory).chmod(0o711)  # as root the server is another user
         with EmbeddedPostgres(Path(directory)) as server:

@@ -15,6 +15,7 @@ from ledger.errors import CODES
 from ledger.pages import PAGES
 from projections.fold import keep_books
 from projections.movements import ACCOUNTS
+from projections.reconcile import mapping
 from tests.docs import references
 from tests.unit.projections.lives import EVERYTHING, life
 
@@ -68,6 +69,21 @@ def test_the_page_of_rights_is_what_the_code_says() -> None:
     assert page("rights.md") == references.rights_page(), AGAIN
 
 
+def test_the_page_of_mappings_is_what_the_code_says() -> None:
+    assert page("mappings.md") == references.mappings_page(), AGAIN
+
+
+def test_every_key_of_a_mapping_is_explained() -> None:
+    for section, keys in mapping.KEYS.items():
+        for key in keys:
+            name = f"{section}.{key}" if section else key
+            assert f"`{name}`" in references.MAPPINGS or f"`{name}." in references.MAPPINGS, name
+
+
+def test_the_page_of_reason_codes_is_what_the_code_says() -> None:
+    assert page("reason-codes.md") == references.reasons_page(), AGAIN
+
+
 def test_every_code_has_words_of_its_own_and_no_words_are_left_over() -> None:
     assert set(PAGES) == set(CODES)
     assert {code[4:6] for code in CODES} <= set(references.GROUPS)
@@ -85,7 +101,7 @@ def test_every_table_and_column_is_commented(dsn: str) -> None:
     with psycopg.connect(dsn) as conn:
         silent = conn.execute(
             "SELECT c.oid::regclass::text, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid "
-            "WHERE c.relnamespace IN ('ledger'::regnamespace, 'projection'::regnamespace, 'report'::regnamespace) "
+            "WHERE c.relnamespace::regnamespace::text IN ('ledger', 'projection', 'report', 'reconciliation') "
             "AND c.relkind IN ('r', 'v') AND a.attnum > 0 AND NOT a.attisdropped "
             "AND (col_description(c.oid, a.attnum) IS NULL OR obj_description(c.oid, 'pg_class') IS NULL)"
         ).fetchall()

@@ -155,7 +155,7 @@ def late_bets(floor: Floor) -> None:
     floor.post(numbered(settled, 4))
     floor.post(numbered(floor.bet("R02", "odd", 900, "HKD"), 7))
     corrected(floor, "R02", kind="late_bet", bet=settled["id"])
-    # A number that never comes, and a bet that its terminal placed after its bell here before it: the bell returns it.
+    # A number that never comes, and a bet that its terminal placed after its bell and that is here before it.
     floor.post(numbered(floor.open("R02", "roulette"), 9))
     gone = {"table": "R02", "of_terminal": "T-R02", "of_epoch": 2, "first": 8, "last": 8, "reason": "lost_disk", "note": "的"}
     floor.post(floor.event("R02", NumbersGivenUp, gone, subject="R02"), by="S-2")

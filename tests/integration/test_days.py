@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,8 +13,11 @@ from uuid import uuid4
 import msgspec
 import psycopg
 import pytest
+from click.testing import CliRunner
 from psycopg import sql
 
+from cli.main import roundledger
+from ledger.api.closings import Closings
 from ledger.application import Rounds
 from ledger.reports import (
     ApproveCorrection,
@@ -66,8 +70,16 @@ def last(dsn: str) -> int:
     return int(row[0])
 
 
-def closing(dsn: str, day: date = DAY, at: datetime = NEXT, *, by: str | None = "C-1", as_of: int | None = None) -> Report:
-    body = CloseDay(property="DEMO", gaming_day=day, as_of=str(as_of or last(dsn)), figures="0" * 64)
+def closing(
+    dsn: str,
+    day: date = DAY,
+    at: datetime = NEXT,
+    *,
+    by: str | None = "C-1",
+    as_of: int | None = None,
+    despite: tuple[str, ...] = (),
+) -> Report:
+    body = CloseDay(property="DEMO", gaming_day=day, as_of=str(as_of or last(dsn)), figures="0" * 64, despite=despite)
     return Terminal().report(body, by=by, round=days_stream("DEMO"), received_at=at)
 
 
@@ -359,7 +371,7 @@ def test_what_is_unfinished_is_told_by_its_code(rounds: Rounds, dsn: str) -> Non
     accepted(rounds.post([msgspec.structs.replace(slips.confirm(far), received_at=START)]))
     with psycopg.connect(dsn, autocommit=True) as conn:
         catch_up(conn)
-        found = [(each.code, each.table) for each in days.unfinished(conn, "DEMO", DAY)]
+        found = [(each.code, each.table) for each in days.unfinished(conn, "DEMO", DAY, ())]
         assert [(gap.kind, gap.first, gap.last) for gap in days.gaps(conn)] == [("fill", 2, 4)]
     assert found == [
         ("open_round", "R01"),
@@ -369,6 +381,39 @@ def test_what_is_unfinished_is_told_by_its_code(rounds: Rounds, dsn: str) -> Non
         ("missing_drop", "R01"),
         ("slip_gap", None),
     ]
+
+
+def test_a_closing_that_comes_through_the_door_has_to_acknowledge_what_day_close_asks_for(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same list for both: what the refusal names is what `day status` shows, gaps of terminals among it."""
+    house(dsn).close()
+    rounds, table, slips = Rounds(dsn, verify_closing=Closings(dsn).verify), Terminal(), Slips()
+    try:
+        opened, placed, *ended = play(table, START)
+        placed = msgspec.structs.replace(placed, sequence=3)
+        accepted(rounds.post([opened, placed, *ended, slips.fill((100, 1), received_at=START)]))
+        before = closing(dsn)
+        assert codes(rounds.post([before])) == ["LGR-0505"], "the read side has folded nothing yet"
+        with psycopg.connect(dsn, autocommit=True) as conn:
+            catch_up(conn)
+        monkeypatch.setenv("LEDGER_DSN", dsn)
+        shown = CliRunner().invoke(roundledger, ["day", "status", DAY.isoformat(), "--json"])
+        unfinished = tuple(dict.fromkeys(each["code"] for each in json.loads(shown.stdout)["unfinished"]))
+        assert {"unconfirmed_slip", "missing_opener", "missing_closer", "missing_drop", "terminal_gap"} == set(unfinished)
+        for n in range(len(unfinished)):
+            (verdict,) = rounds.post([closing(dsn, despite=unfinished[:n])])
+            assert verdict.refusal is not None
+            assert (verdict.refusal.code, verdict.refusal.help) == (
+                "LGR-0790",
+                f"finish it, or name in `despite` what is acknowledged: {', '.join(unfinished[n:])}",
+            )
+        assert rows(dsn, "SELECT gaming_day FROM projection.days") == []
+        said = closing(dsn, despite=unfinished)
+        assert codes(rounds.post([said])) == ["accepted"]
+        assert codes(rounds.post([said])) == ["replayed"]
+    finally:
+        rounds.close()
 
 
 def test_a_confirmation_for_another_table_is_refused(rounds: Rounds) -> None:

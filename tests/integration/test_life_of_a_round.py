@@ -491,6 +491,7 @@ def test_a_life_with_every_other_report(rounds: Rounds, dsn: str) -> None:
         table.report(RestoreChips(restored_by="S-1", source="surveillance", bets=(bet.event_id,))),
     ]
     before = [accepted(rounds.post([report]))[0].positions for report in reports]
+    assert codes(rounds.post([table.report(RestoreChips(restored_by="S-9", source="ledger"))])) == ["LGR-0610"]
     assert [verdict.positions for verdict in rounds.post(reports)] == before
     round_ = rounds.round(table.round)
     assert (round_.launches, round_.taken, round_.returned) == (2, 20000, 20000)

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
-from uuid import uuid4
+from uuid import UUID, uuid4
 
+import msgspec
 import psycopg
 import pytest
 
@@ -23,7 +24,7 @@ from ledger import property as house
 from ledger.application import Rounds
 from ledger.client import Door, Outbox, Retry, Sender, Signing, flush, happened
 from ledger.property import OptIn, Property, Table
-from ledger.reports import CloseBetting, OpenRound, PlaceBet, RecordOutcome
+from ledger.reports import CloseBetting, HoldRound, OpenRound, PlaceBet, RecordOutcome, WithdrawBet
 from tests.e2e.process import environment
 from tests.faults.proxy import Link
 from tests.integration.api.conftest import serving
@@ -539,6 +540,46 @@ def test_an_act_neither_waits_nor_goes_without_its_person(
     assert words in said.err
     with Outbox(outbox) as box:
         assert (box.standing().last, box.standing().waiting) == (0, 0)
+
+
+def test_a_supervisor_gives_up_what_a_terminal_will_never_send(people: People, outbox: Path, key: Path, dsn: str) -> None:
+    say = people.say
+    round_, _ = opened(say, outbox)
+    bet = happened(PlaceBet(player="P-1", spot="red", stake="1000", currency="MOP"), terminal="T-R01", round=UUID(round_))
+    with Door(people.service, auth=Signing.of_file(key)) as door:
+        assert door.post([msgspec.structs.replace(bet, epoch=5, sequence=3)]).items[0].status == "accepted"
+    gone = ("NumbersGivenUp", "table=R01", "of_terminal=T-R01", "of_epoch=5", "first=1", "reason=lost_disk")
+    refused = say("send", *gone, "last=3", "--token-file", str(people.tokens["S-7"]))
+    assert refused.code == 1
+    assert "missing: 1 to 2" in refused.err
+    said = say("send", *gone, "last=2", "--token-file", str(people.tokens["S-7"]), "--json")
+    assert (said.code, said.json["act"]["status"]) == (0, "accepted")
+    assert by(dsn, "NumbersGivenUp.v1") == ["S-7"]
+
+
+def test_what_is_about_a_table_is_told_by_its_table(people: People, outbox: Path) -> None:
+    said = people.say("send", "StaffSignedOn", "table=R01", "person=D-1", "role=dealer", "--terminal", "T-R01")
+    assert said.code == 0, said.err
+    assert said.out.rstrip().endswith("table R01")
+    misread = people.say("send", "BetPlaced", "player=Mr Wong", "spot=red", "stake=1", "currency=MOP", "--round", str(uuid4()))
+    assert misread.code == 2
+    assert "expected ASCII letters, digits" in " ".join(misread.err.split())
+    assert "regex" not in misread.err
+
+
+def test_an_act_that_an_older_outbox_holds_is_rejected_and_waits_no_more(people: People, outbox: Path, key: Path) -> None:
+    """It was put in by a release that kept acts, and would wait for ever: no outbox has a person's token."""
+    round_, bet = opened(people.say, outbox)
+    with Outbox(outbox) as box, Door(people.service, auth=Signing.of_file(key)) as door:
+        [put] = box.put(happened(WithdrawBet(bet=UUID(bet)), terminal="T-R01", round=UUID(round_)))
+        held = happened(HoldRound(reason="dispute"), terminal="T-R01", round=UUID(round_), id=put.id)
+        body = msgspec.structs.replace(held, epoch=put.epoch, sequence=put.sequence).encoded().decode()
+        box._db.execute("UPDATE events SET body = ?, type = ? WHERE id = ?", (body, held.type, str(put.id)))
+        box.put(happened(CloseBetting(), terminal="T-R01", round=UUID(round_)))
+        done = flush(box, door)
+        assert (done.accepted, done.rejected, done.waiting) == (1, 1, 0)
+        [rejected] = box.rejected()
+        assert (rejected.problem.code, rejected.problem.retryable) == ("LGR-0801", False)
 
 
 # The sender.

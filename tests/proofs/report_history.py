@@ -58,12 +58,23 @@ class Bet:
         self.player, self.spot, self.stake = line["player"], line["spot"], int(line["stake"])
         self.taken = self.stake
         """What was ever taken of it in this round."""
+        self.more = 0
+        """Of a carried bet, what was taken of it here."""
         self.given = 0
         """What of that went back undecided."""
         self.result = "open"
         self.resolved: int | None = None
         self.standing: Body = {}
         self.corrections = 0
+
+    def correct(self, change: int, *, here: bool) -> None:
+        """Another stake than was thought; of what a round before has taken, more is taken here, and less goes back here."""
+        if here:
+            self.taken += change
+        elif change > 0:
+            self.more += change
+        else:
+            self.given -= change
 
     def end(self, position: int, result: str, standing: Body) -> None:
         self.result, self.resolved, self.standing = result, position, standing
@@ -131,8 +142,7 @@ class Round:
             case "BetCorrected":
                 assert bet is not None
                 after = body["after"]
-                if bet.placed_in == self.stream:
-                    bet.taken += int(after["stake"]) - bet.stake
+                bet.correct(int(after["stake"]) - bet.stake, here=bet.placed_in == self.stream)
                 bet.player, bet.spot, bet.stake = after["player"], after["spot"], int(after["stake"])
                 bet.end(position, after["result"], after)
                 bet.corrections += 1
@@ -157,6 +167,7 @@ class Round:
         for bet in self.bets.values():
             own = bet.placed_in == self.stream
             found["stakes" if own else "carried_in"] += bet.taken
+            found["stakes"] += bet.more
             found["returned"] += bet.given + (bet.stake if bet.result in ("withdrawn", "void") else 0)
             by = {"lost": "lost", "won": "won", "push": "pushed", "carried": "carried_out", "open": "escrow"}.get(bet.result)
             if by is not None:

@@ -128,7 +128,8 @@ class Craps(Kernel):
         return self._outcomes
 
     def read_outcome(self, raw: str) -> Outcome:
-        throws = tuple(self._read_throw(raw, *span) for span in pieces(raw, 0, ","))
+        spans = pieces(raw, 0, ",")
+        throws = tuple(self._read_throw(raw, *span) for span in spans)
         first = throws[0]
         single = len(throws) == 1 and len(first.slots) == 1
         faces = PAIRS[first.slots[0]] if single else ()
@@ -136,7 +137,7 @@ class Craps(Kernel):
             "craps",
             raw,
             ",".join(throw.text for throw in throws),
-            ", ".join(_shown(throw) for throw in throws),
+            ", ".join(_shown(throw, raw[start:end]) for throw, (start, end) in zip(throws, spans, strict=True)),
             first.slots[0] if single else -1,
             faces,
             len(set(faces)),
@@ -231,8 +232,9 @@ def _race(total: int, number: int, case: str, *, for_number: bool) -> Decision:
     return Decision(WON, case) if (total == number) is for_number else Decision(LOST)
 
 
-def _shown(throw: Throw) -> str:
-    return throw.text if len(throw.slots) != 1 or "-" not in throw.text else f"{throw.text} ({throw.total})"
+def _shown(throw: Throw, raw: str) -> str:
+    """A throw as the dice lay, and their sum."""
+    return throw.text if len(throw.slots) != 1 or "-" not in throw.text else f"{raw} ({throw.total})"
 
 
 _SUMS = {str(total): tuple(slot for slot, pair in enumerate(PAIRS) if sum(pair) == total) for total in range(2, 13)}

@@ -363,6 +363,16 @@ def test_each_planted_fault_is_found_by_its_code(plant: Plant) -> None:
     assert all(each.code in CODES and each.next for each in found)
     # The same fault is told once, and where it lies: no other round is accused.
     assert len({each.stream for each in found}) <= (1 if PLANTED[plant] not in ("DOCUMENT_ALTERED", "DOCUMENT_MISSING") else 99)
+    # And the quick look passes no round in which something is found.
+    looking = Looking(Documents.of_log(log.house))
+    passed = {id_ for id_, events in log.rounds.items() if looking.passes(events) is not None}
+    assert not passed & {each.stream for each in found}
+
+
+def test_plain_rounds_are_passed_at_a_look() -> None:
+    log = Log(NOW)
+    looking = Looking(Documents.of_log(log.house))
+    assert sum(looking.passes(events) is not None for events in log.rounds.values()) > 5
 
 
 def test_a_finding_keeps_its_id_and_has_both_values_and_its_evidence() -> None:
@@ -403,16 +413,3 @@ def test_a_bet_that_a_chain_of_rounds_carries_is_followed_by_its_links() -> None
     assert len(given) == sum(
         len(each.body.bets) for events in log.rounds.values() for each in events if isinstance(each.body, BetsCarried)
     )
-
-
-@pytest.mark.parametrize("plant", [None, *PLANTED], ids=lambda plant: "nothing" if plant is None else plant.__name__)
-def test_the_quick_look_passes_no_round_in_which_something_is_found(plant: Plant | None) -> None:
-    log = Log(NOW)
-    if plant is not None:
-        plant(log)
-    documents = Documents.of_log(log.house)
-    looking = Looking(documents)
-    passed = {id_ for id_, events in log.rounds.items() if looking.passes(events) is not None}
-    wrong = {id_ for id_, events in log.rounds.items() if judge(events, documents, id_).findings}
-    assert not passed & wrong
-    assert passed or documents.findings

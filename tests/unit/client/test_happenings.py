@@ -17,9 +17,11 @@ from ledger.errors import Refusal
 from ledger.reports import (
     ABOUT_PROPERTIES,
     ABOUT_TABLES,
+    PLAYERS,
     TYPES,
     ApproveCorrection,
     CancelSlip,
+    ChangeShooter,
     ChipsOf,
     CloseBetting,
     ConfirmSlip,
@@ -27,6 +29,8 @@ from ledger.reports import (
     Data,
     OpenRound,
     PlaceBet,
+    RecordFill,
+    RecordLateBet,
     Report,
     SignOn,
     days_stream,
@@ -53,6 +57,10 @@ _WORDS: dict[str, Any] = {
     "kind": "return",
     "person": "D-1",
     "role": "dealer",
+    "of_terminal": "T-R01",
+    "of_epoch": 0,
+    "first": 3,
+    "last": 4,
     "slip": UUID(int=4),
     "number": 7,
     "chips": (ChipsOf(value="100", count=3),),
@@ -145,3 +153,43 @@ def test_ids_are_of_version_7_and_carry_the_moment() -> None:
     assert {(id_.version, id_.variant) for id_ in made} == {(7, uuid4().variant)}
     assert all(before <= id_.int >> 80 <= after for id_ in made)
     assert len(set(made)) == 1000
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "words"),
+    [
+        (
+            PlaceBet(player="Mr Wong", spot="red", stake="100", currency="MOP"),
+            "LGR-0108",
+            "the field `player`",
+        ),
+        (PlaceBet(player="Mr Wong", spot="red", stake="100", currency="MOP"), "LGR-0108", "ASCII letters, digits and . _ : -"),
+        (RecordFill(table="R01", number=1, chips=(), total="x", currency="MOP"), "LGR-0108", "minor units of `currency`"),
+        (
+            PlaceBet(player="11010119900307123X", spot="red", stake="100", currency="MOP"),
+            "LGR-0122",
+            "the form of a document's number",
+        ),
+    ],
+)
+def test_what_a_field_may_hold_is_said_in_words(data: Data, code: str, words: str) -> None:
+    """A pattern says nothing to whoever keyed a name, and players are known by references of the house's own making."""
+    with pytest.raises(Refusal) as caught:
+        happened(data, terminal="T-R01", round=UUID(int=1))
+    assert caught.value.code == code
+    assert words in caught.value.detail
+    assert "regex" not in caught.value.detail
+
+
+@pytest.mark.parametrize("document", ["110101199003071234", "11010119900307123X", "44030520001231001x"])
+def test_no_document_s_number_names_a_player(document: str) -> None:
+    for data in (
+        PlaceBet(player=document, spot="red", stake="100", currency="MOP"),
+        ChangeShooter(shooter=document),
+        RecordLateBet(player=document, spot="red", stake="100", currency="MOP"),
+    ):
+        with pytest.raises(Refusal, match="LGR-0122"):
+            happened(data, terminal="T-R01", round=UUID(int=1))
+        # Members are numbered like this, and nobody can tell such numbers from those of other papers.
+        for own in (f"P-{document}", "P-1001", "P1001", "M1000001", "50000001", "110101199013071234", "anonymous"):
+            happened(msgspec.structs.replace(data, **{PLAYERS[type(data)]: own}), terminal="T-R01", round=UUID(int=1))

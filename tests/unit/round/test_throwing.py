@@ -66,6 +66,21 @@ def test_53_2010_art_3_the_void_clauses_are_those_of_the_regulation() -> None:
     assert "not_rolled (art. 3(3))" in (unknown.help or "")
 
 
+@pytest.mark.parametrize("reason", ["leaning", "off_the_table"])
+def test_53_2010_art_3_1_and_3_4_a_die_that_leans_or_leaves_the_table_makes_no_throw_void(reason: str) -> None:
+    """Art. 3(1): the uppermost, more exposed face counts, a normal throw; art. 3(4) bars only the die's further use."""
+    play = Play("53/2010")
+    bet = play.bet("pass")
+    play.close()
+    refused("LGR-0219", play.round, lambda: play.throw(void=reason))
+    happened(play.round)
+    play.throw("6-1")
+    thrown = happened(play.round)[0]
+    assert isinstance(thrown, ThrowRecorded)
+    assert (thrown.void, thrown.shown, thrown.outcome) == (None, "6-1 (7)", "1-6")
+    assert play.result(bet) == "won"
+
+
 def test_b09_odds_are_paid_by_their_point_and_lost_without_a_factor() -> None:
     for dice, result, returned in [("3-3", "won", 10000 + 12000), ("4-3", "lost", 0)]:
         play = Play("53/2010")

@@ -158,7 +158,7 @@ def test_53_2010_an_outcome_is_throws_or_refused(raw: str) -> None:
 
 def test_53_2010_throws_are_written_by_sum_or_by_faces() -> None:
     outcome = CRAPS.outcome("6,void,5-3,1-1")
-    assert (outcome.text, outcome.shown) == ("6,void,3-5,1-1", "6, void, 3-5 (8), 1-1 (2)")
+    assert (outcome.text, outcome.shown) == ("6,void,3-5,1-1", "6, void, 5-3 (8), 1-1 (2)")
     assert [throw.total for throw in outcome.throws] == [6, 0, 8, 2]
     assert sum(each.weight for each in CRAPS.outcomes()) == 36
 

@@ -1,0 +1,311 @@
+"""`roundledger verify`: the ledger held against itself, three ways, and every difference named by a reason code."""
+
+from __future__ import annotations
+
+import os
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
+
+import click
+
+from cli.options import DAY, FILE, Form, examples, output_options
+from cli.output import Column, counted, emit_csv, emit_json, emit_lines, machine, plain
+from cli.progress import Progress
+from cli.session import database
+
+if TYPE_CHECKING:
+    from ledger.audit.findings import Finding
+    from ledger.audit.run import Audited
+    from ledger.audit.scope import Scope
+    from projections.replay import Comparison, Difference
+
+COLUMNS = (
+    Column("id", "finding"),
+    Column("code", "code"),
+    Column("what", "what"),
+    Column("stream", "round"),
+    Column("table", "table"),
+    Column("bet", "bet"),
+    Column("currency", "currency"),
+    Column("expected", "expected"),
+    Column("found", "found"),
+    Column("difference", "difference", "amount"),
+    Column("positions", "positions"),
+    Column("events", "event ids"),
+    Column("next", "next"),
+)
+"""Of the CSV: a line for each finding."""
+
+SHOWN = 20
+"""Findings that people are shown; programs are given all."""
+
+
+class Verified(NamedTuple):
+    """What was held against what, and what came of it."""
+
+    findings: list[Finding]
+    audited: Audited
+    compared: Comparison | None
+    """None where only an export was there, or an earlier state."""
+
+    @property
+    def nothing(self) -> bool:
+        """Whether there was nothing to check."""
+        return not self.audited.tally.rounds and not self.findings
+
+    @property
+    def code(self) -> int:
+        """0 clean, 1 differences, 2 nothing to check, or not all of it was compared."""
+        if self.findings:
+            return 1
+        return 2 if self.nothing else 0
+
+
+@click.command(
+    epilog=examples(
+        "roundledger verify",
+        "roundledger verify --day 2026-11-29 --table R01",
+        "roundledger verify --json | jq '.findings[] | {code, bet, expected, found}'",
+        "roundledger feed > log.ndjson; roundledger verify --from log.ndjson",
+        codes="0 clean, 1 something differs, 2 could not run or nothing to check.",
+    )
+)
+@click.option("--day", type=DAY, help="Only rounds of this gaming day.")
+@click.option("--table", help="Only rounds of this table.")
+@click.option("--round", "round_", metavar="ID", type=click.UUID, help="Only this round.")
+@click.option("--until", metavar="MOMENT", help="The log as it stood after a position, or at a time with its offset.")
+@click.option("--from", "file", type=FILE, help="Check an export that roundledger feed wrote, plain or gzip, and no database.")
+@click.option("--jobs", type=click.IntRange(1, 256), help="Processes to use; all processors without it.")
+@click.option("--quiet", "-q", is_flag=True, help="Print findings only, and no progress.")
+@output_options
+def verify(
+    day: date | None,
+    table: str | None,
+    round_: UUID | None,
+    until: str | None,
+    file: Path | None,
+    jobs: int | None,
+    quiet: bool,
+    form: Form,
+) -> int:
+    """Hold the ledger against itself.
+
+    Three things are checked. Every round is recomputed from its bets, its outcome and the regulation that the log holds, by a way
+    that shares nothing with the booking but the paytable. The live tables are compared with a fresh fold of the log, table by
+    table. And the log itself: no event missing, every document as its hash says, every report whole.
+
+    Each finding has a reason code, both values, the events by which it can be seen and the command to type next. Nothing is
+    appended and nothing live is written. An export has no live tables; an earlier state is not compared with those of now.
+    """
+    from ledger.audit.scope import Scope
+
+    scope = Scope(day, table, round_, _moment(until))
+    workers = jobs or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    if file is not None:
+        verified = of_export(file, scope, workers, quiet=quiet)
+    else:
+        with database() as dsn:
+            verified = of_database(dsn, scope, workers, quiet=quiet)
+    if form == "json":
+        emit_json(document(verified))
+    elif form == "csv":
+        emit_csv(COLUMNS, [row(each) for each in verified.findings])
+    else:
+        emit_lines(lines(verified, quiet=quiet))
+    return verified.code
+
+
+def _moment(until: str | None) -> int | datetime | None:
+    from datetime import UTC
+
+    from projections.moments import moment
+
+    return None if until is None else moment(until, datetime.now(UTC), "--until")
+
+
+def of_export(file: Path, scope: Scope, jobs: int, *, quiet: bool) -> Verified:
+    """Checks what an export can show."""
+    return Verified(*_audited(file, scope, jobs, quiet=quiet), None)
+
+
+def _audited(where: str | Path, scope: Scope, jobs: int, *, quiet: bool) -> tuple[list[Finding], Audited]:
+    from ledger.audit.run import audit
+
+    with Progress("verify", unit="parts") as progress:
+        tell = None if quiet else lambda done, of: progress.update(done, total=of)
+        found = audit(where, scope, jobs=jobs, progress=tell)
+    return found.findings, found
+
+
+def of_database(dsn: str, scope: Scope, jobs: int, *, quiet: bool) -> Verified:
+    """Checks a ledger: its rounds, its live tables and its log."""
+    findings, audited = _audited(dsn, scope, jobs, quiet=quiet)
+    if scope.until is not None:
+        return Verified(findings, audited, None)
+    compared = _compared(dsn, scope, jobs, quiet=quiet)
+    findings = [*findings, *_rows_that_differ(compared), *_unbalanced(dsn)]
+    return Verified(findings, audited, compared)
+
+
+def _compared(dsn: str, scope: Scope, jobs: int, *, quiet: bool) -> Comparison:
+    """The live tables, brought to the log's end, beside a fresh fold."""
+    import psycopg
+
+    from projections.replay import replay
+    from projections.replay_rounds import replay_rounds, rounds_of
+    from projections.runner import catch_up
+
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        catch_up(conn)
+    with Progress("tables", unit="rows of the log" if scope.whole else "rounds") as progress:
+        tell = None if quiet else lambda done, of: progress.update(done, total=of)
+        if scope.whole:
+            return replay(dsn, tell, every=True)
+        day = None if scope.day is None else scope.day.isoformat()
+        return replay_rounds(dsn, rounds_of(dsn, day=day, table=scope.table, round=scope.round), tell, jobs=jobs)
+
+
+def _rows_that_differ(compared: Comparison) -> list[Finding]:
+    from ledger.audit.findings import finding
+
+    found = [_row_that_differs(each) for each in compared.differences]
+    found += [
+        finding("NOT_FOLDED", f"projection {name} stands still: {reason}", command="roundledger doctor")
+        for name, reason in compared.stopped.items()
+    ]
+    if compared.behind != "0" and not compared.stopped:
+        what = f"the live tables have not come to the last {compared.behind} positions of the log"
+        found.append(finding("NOT_FOLDED", what, command="roundledger doctor"))
+    return found
+
+
+def _row_that_differs(difference: Difference) -> Finding:
+    from ledger.audit.findings import finding
+
+    code = "ROW_DIFF"
+    if difference.column is None:
+        code = "ROW_MISSING" if difference.live is None else "ROW_EXTRA"
+    key = {name: value for name, value in difference.key.items() if value is not None}
+    event = "" if difference.position is None else f" (event at position {difference.position})"
+    return finding(
+        code,
+        f"{difference}{event}",
+        stream=UUID(key["round"]) if "round" in key else None,
+        bet=UUID(key["bet"]) if "bet" in key else None,
+        expected=difference.replayed,
+        found=difference.live,
+        command="roundledger projections rebuild",
+    )
+
+
+def _unbalanced(dsn: str) -> list[Finding]:
+    import psycopg
+
+    from ledger.audit.findings import finding
+    from projections.queries import trial_balance
+
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        sums = trial_balance(conn)
+    return [
+        finding("BALANCE_DIFF", f"the balances in {currency} do not sum to zero", currency=currency, expected=0, found=total)
+        for currency, total in sums.items()
+        if total
+    ]
+
+
+# ------------------------------------------------------------------------------------------------------------------- the forms
+
+
+def lines(verified: Verified, *, quiet: bool) -> list[str]:
+    """As people read it."""
+    from ledger.audit.run import by_code
+
+    tally, audited = verified.audited.tally, verified.audited
+    shown = [line for each in verified.findings[:SHOWN] for line in _said(each)]
+    if len(verified.findings) > SHOWN:
+        shown.append(f"… and {len(verified.findings) - SHOWN} more: --json or --csv has all")
+    if quiet:
+        return shown
+    if verified.nothing:
+        return ["verify: no activity: there is nothing to check"]
+    verdict = "DIFFERENT" if verified.findings else "clean"
+    head = [f"verify: {verdict}: {counted(tally.rounds, 'round')} recomputed, up to position {audited.position}"]
+    head.append(f"  {counted(tally.events, 'event')}, {counted(tally.bets, 'bet')}, {counted(tally.payouts, 'payout')}")
+    for currency, money in sorted(tally.money.items()):
+        figures = ("handle", money.handle), ("win", money.win), ("at risk", money.escrow)
+        head.append("  " + ", ".join(f"{name} {currency} {plain(minor, 'amount', currency)}" for name, minor in figures))
+    compared = verified.compared
+    if compared is not None:
+        rows = counted(sum(compared.rows.values()), "row")
+        head.append(f"  live tables: {rows} of {counted(len(compared.rows), 'table')} compared with a fresh fold")
+    else:
+        head.append("  live tables: not compared")
+    head += [f"  {code}: {number}" for code, number in by_code(verified.findings).items()]
+    return head + shown
+
+
+def _said(finding: Finding) -> list[str]:
+    where = f"{finding.table}: " if finding.table is not None else ""
+    said = [f"{finding.code} {finding.id}  {where}{finding.what}"]
+    if finding.expected is not None or finding.found is not None:
+        said.append(f"    expected {_value(finding, finding.expected)}, found {_value(finding, finding.found)}{_by(finding)}")
+    if finding.evidence:
+        said.append("    seen at " + ", ".join(f"position {each.position} {each.topic}" for each in finding.evidence[:4]))
+    said.append(f"    next: {finding.next}")
+    return said
+
+
+def _value(finding: Finding, value: str | None) -> str:
+    if value is None:
+        return "nothing"
+    if finding.difference is not None and finding.currency is not None:
+        return f"{finding.currency} {plain(value, 'amount', finding.currency)}"
+    return value
+
+
+def _by(finding: Finding) -> str:
+    if finding.difference is None or finding.currency is None:
+        return ""
+    return f", a difference of {plain(finding.difference, 'amount', finding.currency)}"
+
+
+def row(finding: Finding) -> dict[str, Any]:
+    """A finding in one row of `COLUMNS`; amounts as plain decimals."""
+    amounts = finding.difference is not None and finding.currency is not None
+    named = {column.key: getattr(finding, column.key, None) for column in COLUMNS}
+    if amounts:
+        named |= {key: plain(named[key], "amount", finding.currency) for key in ("expected", "found")}
+    return named | {
+        "difference": finding.difference if amounts else None,
+        "positions": " ".join(each.position for each in finding.evidence),
+        "events": " ".join(each.event for each in finding.evidence if each.event is not None),
+    }
+
+
+def document(verified: Verified) -> dict[str, Any]:
+    """The same for programs."""
+    import msgspec
+
+    from ledger.audit.run import by_code
+
+    tally = verified.audited.tally
+    money = {currency: {**msgspec.structs.asdict(each), "win": each.win} for currency, each in sorted(tally.money.items())}
+    compared = verified.compared
+    return {
+        "clean": verified.code == 0,
+        "position": str(verified.audited.position),
+        "events": tally.events,
+        "rounds": tally.rounds,
+        "open_rounds": tally.open,
+        "bets": tally.bets,
+        "payouts": tally.payouts,
+        "money": {
+            currency: {name: machine(minor, "amount") for name, minor in figures.items()} for currency, figures in money.items()
+        },
+        "live_tables": None if compared is None else {"rows": compared.rows, "positions": compared.positions},
+        "by_code": by_code(verified.findings),
+        "findings": [msgspec.to_builtins(each) for each in verified.findings],
+        "seconds": round(verified.audited.seconds, 3),
+    }

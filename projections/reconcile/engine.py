@@ -1,0 +1,722 @@
+"""A run: files under their mappings, laid beside one state of the ledger, leg by leg; a leg is the files of one mapping.
+
+DuckDB works in a temporary folder with a bound on its memory: what does not fit is on disk. All that is found stands in its
+table `x` (see `comparing`), from which reports read row by row.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import psycopg
+
+from ledger.errors import Refusal
+from projections.reconcile import comparing, files, ledger, matching, repairs
+from projections.reconcile.files import Staged
+from projections.reconcile.mapping import MappingFile, column_missing
+from projections.reconcile.sides import SIDES
+from projections.reconcile.values import Typed, joined, listed, literal, plain, quoted
+
+MEMORY = "512MB"
+THREADS = 2
+
+
+class Asked(NamedTuple):
+    """What a run is about."""
+
+    first: date | None = None
+    last: date | None = None
+    filters: tuple[tuple[str, str], ...] = ()
+    """(property, pit, table or game; its value)."""
+    expected_lines: int | None = None
+    """How many lines the sender says that the file has."""
+
+
+class Leg(NamedTuple):
+    """Files under one mapping."""
+
+    mapping: MappingFile
+    paths: Sequence[Path]
+
+
+@dataclass
+class LegResult:
+    """What came of a leg."""
+
+    mapping: MappingFile
+    staged: list[Staged]
+    lines: int = 0
+    """Lines of the files that were read as rows."""
+    left_out: int = 0
+    """Lines that are about something else, by the mapping."""
+    outside: int = 0
+    """Rows of the files outside the period and the filters."""
+    ledger_rows: int = 0
+    """Rows of the ledger that the files have to have."""
+    compared: int = 0
+    """Pairs of the period, or totals."""
+    how: dict[str, int] = field(default_factory=dict)
+    """By which key they found each other → pairs."""
+    days: str = ""
+    """Which gaming days were compared."""
+    totals: list[dict[str, Any]] = field(default_factory=list)
+    """By currency: rows and the sum of the side's amount in the file and in the ledger, in minor units."""
+
+
+@dataclass
+class Result:
+    """What came of a run. `db` holds the exceptions while its context lasts."""
+
+    db: duckdb.DuckDBPyConnection
+    asked: Asked
+    legs: list[LegResult]
+    position: str
+    notes: list[str]
+    ways: list[dict[str, Any]] = field(default_factory=list)
+    """The win of each table and day by terminal, ledger and count, in minor units, where files of several of these were given."""
+
+    def by_reason(self) -> list[tuple[str, int, int]]:
+        """(reason, exceptions, rows) in the order in which reasons are listed."""
+        from projections.reconcile.reasons import RANK
+
+        found = self.db.execute("SELECT reason, count(*), sum(rows) FROM x GROUP BY reason").fetchall()
+        return sorted(((reason, n, int(rows)) for reason, n, rows in found), key=lambda one: RANK[one[0]])
+
+    @property
+    def compared(self) -> int:
+        """Pairs in all legs."""
+        return sum(leg.compared for leg in self.legs)
+
+    @property
+    def looked_at(self) -> int:
+        """Rows of files that took part or could not be read."""
+        return sum(leg.lines - leg.outside + sum(len(one.bad) for one in leg.staged) for leg in self.legs)
+
+
+@contextmanager
+def reconciled(
+    conn: psycopg.Connection[Any],
+    legs: Sequence[Leg],
+    asked: Asked,
+    *,
+    memory: str = MEMORY,
+    threads: int = THREADS,
+    progress: Callable[[str], None] = lambda text: None,
+) -> Iterator[Result]:
+    """Compares. `conn` reads one state of the database (`ledger.one_state`).
+
+    Raises Refusal LGR-0752, LGR-0753 (a file), LGR-0757 (a mapping that tells rows apart by too little).
+    """
+    with tempfile.TemporaryDirectory(prefix="roundledger-reconcile-") as folder:
+        place = Path(folder)
+        db = duckdb.connect(
+            str(place / "work.duckdb"),
+            config={
+                "memory_limit": memory,
+                "threads": threads,
+                "temp_directory": str(place / "spilled"),
+                "preserve_insertion_order": True,
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+            },
+        )
+        try:
+            columns = ", ".join(f"{name} {kind}" for name, kind in comparing.COLUMNS.items())
+            db.execute(f"CREATE TABLE x ({columns})")
+            run = _Run(db, conn, place, asked, progress)
+            found = [run.leg(n, leg) for n, leg in enumerate(legs)]
+            run.close(found)
+            yield Result(db, asked, found, run.position, run.notes)
+        finally:
+            db.close()
+
+
+class _Run:
+    def __init__(
+        self,
+        db: duckdb.DuckDBPyConnection,
+        conn: psycopg.Connection[Any],
+        place: Path,
+        asked: Asked,
+        progress: Callable[[str], None],
+    ) -> None:
+        from projections.reports.queries import state
+
+        self._db = db
+        self._conn = conn
+        self._place = place
+        self._asked = asked
+        self._progress = progress
+        self._files = 0
+        self._houses = ledger.houses(conn)
+        self._known_tables = ledger.known_tables(conn)
+        self.position, self.notes = state(conn)
+
+    def leg(self, number: int, leg: Leg) -> LegResult:
+        """Compares the files of one mapping."""
+        return _LegRun(self, number, leg).run()
+
+    def stage(self, path: Path, mapping: MappingFile) -> tuple[int, Staged]:
+        """Reads a file into the table raw_<number>."""
+        number = self._files
+        self._files += 1
+        self._progress(f"reading {path.name}")
+        cells = self._place / f"cells_{number}.csv"
+        staged = files.stage(path, mapping, cells, lambda source, target: self._parquet(source, target, mapping))
+        columns = {"line": "BIGINT", **{f"c_{name}": "VARCHAR" for name in staged.columns or mapping.columns}}
+        spelled = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
+        self._db.execute(
+            f"CREATE TABLE raw_{number} AS SELECT *, {number} AS file FROM read_csv('{cells}', auto_detect=false, header=false, "
+            f"delim=',', quote='\"', escape='\"', max_line_size=8388608, columns={{{spelled}}})"
+        )
+        cells.unlink()
+        if staged.cells == cells and not staged.lines:
+            staged.lines = self._one(f"SELECT count(*) FROM raw_{number}")
+        return number, staged
+
+    def _parquet(self, source: Path, target: Path, mapping: MappingFile) -> list[str]:
+        """Copies the mapped columns of a Parquet file, as text."""
+        of = f"read_parquet({literal(str(source))}, file_row_number=true)"
+        try:
+            kinds = {name: kind for name, kind, *_ in self._db.execute(f"DESCRIBE SELECT * FROM {of}").fetchall()}
+        except duckdb.Error as error:
+            raise Refusal("LGR-0753", f"this is no Parquet file: {error}", field="FILE", value=str(source)) from error
+        chosen = ["file_row_number + 1"]
+        for name, column in mapping.columns.items():
+            if column not in kinds:
+                raise column_missing(column, [one for one in kinds if one != "file_row_number"], file=str(source), field=name)
+            if mapping.fields[name].kind == "amount" and kinds[column] in ("FLOAT", "DOUBLE"):
+                raise Refusal(
+                    "LGR-0752",
+                    f"the column {column!r} holds floating point numbers, which are no money",
+                    field=str(source),
+                    value=kinds[column],
+                    help="have the sender write a decimal, whole minor units or text",
+                )
+            chosen.append(f'"{column.replace(chr(34), chr(34) * 2)}"::VARCHAR')
+        only = [f'"{column}"::VARCHAR IN ({listed(texts)})' for column, texts in mapping.only.items()]
+        where = f" WHERE {' AND '.join(only)}" if only else ""
+        self._db.execute("SET TimeZone = 'UTC'")
+        self._db.execute(f"COPY (SELECT {', '.join(chosen)} FROM {of}{where}) TO '{target}' (FORMAT csv, HEADER false)")
+        return list(mapping.columns)
+
+    def copy(self, mapping: MappingFile, scope: ledger.Scope) -> list[str]:
+        """Loads the ledger's rows into `l`; the names of their fields."""
+        side = mapping.side
+        also = []
+        if side.view == "bets" and "occurred_at" in mapping.compare:
+            also += ["late", "game"]
+        if side.name == "payouts":
+            also.append("result")
+        fields = ledger.needed(side, mapping.fields, also)
+        if side.view == "bets" and {"paid", "prize", "net_prize"} & set(mapping.compare):
+            fields |= {"prize_exact": _PRIZE_EXACT, "breakage": _BREAKAGE}
+        if side.view == "bets" and "occurred_at" in mapping.compare:
+            fields["closed_at"] = _CLOSED_AT
+        if mapping.tables == "in_file" or scope.filters:
+            fields |= {
+                name: side.fields[name]
+                for name in ("property", "pit", "game")
+                if name in dict(scope.filters) and name in side.fields
+            }
+        self._progress("reading the ledger")
+        path = self._place / "ledger.csv"
+        copied = ledger.copy_out(self._conn, side, fields, scope, path)
+        self._db.execute(copied.load("l0"))
+        path.unlink()
+        return list(fields)
+
+    def close(self, legs: Sequence[LegResult]) -> None:
+        """Ids, and what concerns several legs."""
+        sides = " ".join(f"WHEN {n} THEN {literal(leg.mapping.side.name)}" for n, leg in enumerate(legs))
+        about = f"concat_ws(chr(31), reason, CASE leg {sides} ELSE '' END, subject, coalesce(field, ''))"
+        for column, kind, value in (
+            # What it is about, and nothing of when or where it was found.
+            ("id", "VARCHAR", f"'X' || substr(sha256({about}), 1, 16)"),
+            # What was found: another value is another finding, though about the same.
+            ("found", "VARCHAR", "substr(sha256(concat_ws(chr(31), coalesce(in_file, ''), coalesce(in_ledger, ''))), 1, 16)"),
+            ("state", "VARCHAR", "'new'"),
+            ("first_seen", "TIMESTAMPTZ", "NULL"),
+            ("resolved_by", "VARCHAR", "NULL"),
+            ("why", "VARCHAR", "NULL"),
+        ):
+            self._db.execute(f"ALTER TABLE x ADD COLUMN {column} {kind}")
+            self._db.execute(f"UPDATE x SET {column} = {value}")
+
+    def _one(self, query: str) -> int:
+        row = self._db.execute(query).fetchone()
+        assert row is not None
+        return int(row[0] or 0)
+
+
+_BET_FIELDS = SIDES["bets"].fields
+_PRIZE_EXACT = _BET_FIELDS["regulation"]._replace(source="v.prize_exact")
+_BREAKAGE = _BET_FIELDS["prize"]._replace(source="v.breakage")
+_CLOSED_AT = _BET_FIELDS["occurred_at"]._replace(source="r.closed_at", join="JOIN report.rounds AS r ON r.round = v.round")
+
+
+class _LegRun:
+    """One leg, step by step."""
+
+    def __init__(self, run: _Run, number: int, leg: Leg) -> None:
+        self._run = run
+        self._db = run._db
+        self._number = number
+        self._mapping = leg.mapping
+        self._paths = leg.paths
+        self._asked = run._asked
+        self._result = LegResult(leg.mapping, [])
+        self._file_numbers: list[int] = []
+
+    def run(self) -> LegResult:
+        mapping, db = self._mapping, self._db
+        self._verify_formats()
+        for path in self._paths:
+            number, staged = self._run.stage(path, mapping)
+            self._file_numbers.append(number)
+            self._result.staged.append(staged)
+        db.execute(f"SET TimeZone = {literal(mapping.zone or 'UTC')}")
+        self._type({})
+        self._loaded = self._run.copy(mapping, self._scope_of_files())
+        self._key_ledger()
+        self._mend()
+        self._unknown_tables()
+        if mapping.summed:
+            self._sum()
+        self._run._progress("matching")
+        matching.match(db, mapping)
+        self._days()
+        self._bad_lines()
+        self._run._progress("comparing")
+        comparison = comparing.Comparison(db, mapping, self._number, self._scope, self._loaded)
+        comparison.run()
+        self._control(comparison)
+        self._figures()
+        for number in self._file_numbers:
+            db.execute(f"DROP TABLE raw_{number}")
+        return self._result
+
+    # Rows.
+
+    def _verify_formats(self) -> None:
+        for form in [*self._mapping.time_formats, *self._mapping.date_formats]:
+            try:
+                self._db.execute(f"SELECT try_strptime('', {literal(form)})")
+            except duckdb.Error as error:
+                raise Refusal(
+                    "LGR-0751",
+                    f"this is no format of a time: {str(error).splitlines()[0]}",
+                    field=f"{self._mapping.name}: times",
+                    value=form,
+                    help="write it as strptime has it, such as %d/%m/%Y %H:%M:%S",
+                ) from error
+
+    def _type(self, swapped: dict[int, dict[str, str]]) -> None:
+        """Makes `f` of the rows that can be read, and `bad` of the others."""
+        db, mapping = self._db, self._mapping
+        typed = [Typed(mapping, swapped.get(number)).select(f"raw_{number}") for number in self._file_numbers]
+        key = (
+            joined(mapping.aggregate if mapping.summed else mapping.exact, "")
+            if mapping.exact or mapping.summed
+            else "NULL::VARCHAR"
+        )
+        db.execute(
+            f"CREATE OR REPLACE TABLE ft AS SELECT row_number() OVER () AS fid, *, {key} AS k FROM ({' UNION ALL '.join(typed)})"
+        )
+        db.execute("CREATE OR REPLACE TABLE bad AS SELECT * FROM ft WHERE problem IS NOT NULL")
+        db.execute(f"CREATE OR REPLACE TABLE f AS SELECT *, {self._day()} AS day FROM ft WHERE problem IS NULL")
+        db.execute("DROP TABLE ft")
+
+    def _day(self) -> str:
+        """The gaming day of a row of the file: what it says, or else what its first time makes it."""
+        mapping, houses = self._mapping, self._run._houses
+        if "gaming_day" in mapping.fields:
+            return "gaming_day"
+        if not mapping.times or len(houses) != 1:
+            return "NULL::DATE"
+        zone, start = houses[0]
+        hours, minutes = start.split(":")[:2]
+        at = f"timezone({literal(zone)}, timezone('UTC', make_timestamp({mapping.times[0]})))"
+        return f"({at} - INTERVAL {int(hours) * 60 + int(minutes)} MINUTE)::DATE"
+
+    def _scope_of_files(self) -> ledger.Scope:
+        """Which rows of the ledger could be meant: those of the period, or of the files' days, and a day around them."""
+        filters = tuple((name, value) for name, value in self._asked.filters if name in self._mapping.side.fields)
+        first, last = self._asked.first, self._asked.last
+        if first is None and last is None:
+            row = self._db.execute("SELECT min(day), max(day) FROM f").fetchone()
+            assert row is not None
+            first, last = row
+        around = self._db.execute("SELECT ?::DATE - 1, ?::DATE + 1", [first, last]).fetchone()
+        assert around is not None
+        if "gaming_day" not in self._mapping.side.fields:
+            return ledger.Scope(filters=filters)
+        return ledger.Scope(around[0], around[1], filters)
+
+    def _key_ledger(self) -> None:
+        """Makes `l`, with the key."""
+        mapping = self._mapping
+        names = mapping.aggregate if mapping.summed else mapping.exact
+        key = joined(names) if names else "NULL::VARCHAR"
+        self._db.execute(f"CREATE OR REPLACE TABLE l AS SELECT *, {key} AS k, 1 AS n, true AS wanted FROM l0")
+        self._db.execute("DROP TABLE l0")
+
+    # Errors of whole files.
+
+    def _mend(self) -> None:
+        db, mapping = self._db, self._mapping
+        swaps = {}
+        for number, staged in zip(self._file_numbers, self._result.staged, strict=True):
+            swap = repairs.swapped(db, mapping, f"raw_{number}", staged.last_line or staged.lines)
+            if swap:
+                swaps[number] = swap
+                one, other = swap
+                self._of_file(
+                    "COLUMNS_SWAPPED",
+                    number,
+                    f"{one}, {other}",
+                    detail=f"{mapping.columns[one]} holds {other}, and {mapping.columns[other]} holds {one}",
+                    rows=staged.lines,
+                )
+        if swaps:
+            self._type(swaps)
+        for number, staged in zip(self._file_numbers, self._result.staged, strict=True):
+            repairs.sample_pairs(db, mapping, number, staged.last_line or staged.lines)
+            for factor in repairs.factors(db, mapping):
+                self._rescale(number, factor, staged)
+            for shift in repairs.shifts(db, mapping):
+                self._reset(number, shift, staged)
+
+    def _rescale(self, number: int, factor: repairs.Factor, staged: Staged) -> None:
+        name = quoted(factor.field)
+        new = f"CASE WHEN {name} % 100 = 0 THEN {name} // 100 ELSE {name} END" if factor.times_100 else f"{name} * 100"
+        self._db.execute(f"UPDATE f SET {name} = {new} WHERE file = {number}")
+        unit = "minor units (avos)" if factor.times_100 != (self._mapping.unit == "minor") else "whole units (patacas)"
+        self._of_file(
+            "UNIT_SUSPECT_X100",
+            number,
+            factor.field,
+            in_file="× 100" if factor.times_100 else "÷ 100",
+            in_ledger="× 1",
+            detail=f"the file seems to be in {unit} where the mapping declares another",
+            rows=staged.lines,
+        )
+        self._rekey()
+
+    def _reset(self, number: int, shift: repairs.Shift, staged: Staged) -> None:
+        name = quoted(shift.field)
+        self._db.execute(f"UPDATE f SET {name} = {name} - {shift.by} WHERE file = {number}")
+        if shift.field == "gaming_day":
+            said = f"{shift.by:+d} day{'' if abs(shift.by) == 1 else 's'}"
+            self._of_file("GAMING_DAY_DIFF", number, "gaming_day", in_file=said, in_ledger="0", rows=staged.lines)
+        else:
+            minutes = shift.by // 60_000_000
+            sign, minutes = ("-", -minutes) if minutes < 0 else ("+", minutes)
+            said = f"{sign}{minutes // 60}:{minutes % 60:02} h"
+            self._of_file(
+                "CLOCK_SKEW",
+                number,
+                shift.field,
+                in_file=said,
+                in_ledger="0:00 h",
+                detail=f"the mapping declares {self._mapping.zone}; the file's times seem to be of another zone",
+                rows=staged.lines,
+            )
+        self._db.execute(f"UPDATE f SET day = {self._day()} WHERE file = {number}")
+        self._rekey()
+
+    def _rekey(self) -> None:
+        """The key once more, where it holds what was mended."""
+        names = self._mapping.aggregate if self._mapping.summed else self._mapping.exact
+        if any(self._mapping.side.fields[name].kind in ("amount", "date", "time") for name in names):
+            self._db.execute(f"UPDATE f SET k = {joined(names)}")
+
+    def _of_file(self, reason: str, number: int, field_: str, **columns: Any) -> None:
+        """An exception that is about a whole file."""
+        base = self._base(number)
+        row: dict[str, Any] = {"leg": self._number, "reason": reason, "subject": base, "what": f"file {base}", "file": number}
+        row |= {"field": field_, "rows": 1, "next": f"roundledger reconcile mappings show {self._mapping.name}"}
+        row |= columns
+        self._db.execute(f"INSERT INTO x ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
+
+    def _base(self, number: int) -> str:
+        return self._result.staged[self._file_numbers.index(number)].base
+
+    # Lines that take no part.
+
+    def _unknown_tables(self) -> None:
+        """Takes the rows of tables that are not known out of `f`; one finding a table."""
+        db, mapping = self._db, self._mapping
+        db.execute("CREATE OR REPLACE TABLE strange AS SELECT * FROM f WHERE false")
+        if "table" not in mapping.fields:
+            return
+        known = listed(self._run._known_tables) or "NULL"
+        db.execute(f"CREATE OR REPLACE TABLE strange AS SELECT * FROM f WHERE f.table NOT IN ({known})")
+        if self._one("SELECT count(*) FROM strange"):
+            amount = mapping.side.amount
+            sums = f"sum({amount})" if amount in mapping.fields else "NULL::HUGEINT"
+            source = (
+                (
+                    f'(SELECT "table" AS place, currency, count(*) AS n, min(line) AS first, min(file) AS file, {sums} AS total, '
+                    "min(day) AS day FROM strange GROUP BY ALL)"
+                )
+                if mapping.amounts
+                else (
+                    '(SELECT "table" AS place, NULL::VARCHAR AS currency, count(*) AS n, min(line) AS first, min(file) AS file, '
+                    "NULL::HUGEINT AS total, min(day) AS day FROM strange GROUP BY ALL)"
+                )
+            )
+            comparing.Comparison(db, mapping, self._number, "true", []).add(
+                "UNKNOWN_TABLE",
+                source,
+                subject="place || ' ' || coalesce(currency, '-')",
+                what="'table ' || place",
+                table_id="place",
+                currency="currency",
+                file="file",
+                line="first",
+                lines="first::VARCHAR || CASE WHEN n > 1 THEN ' and ' || (n - 1) || ' more' ELSE '' END",
+                field="'table'",
+                in_file=f"n || ' × ' || coalesce({plain('total', 'currency')}, '')",
+                difference="total",
+                rows="n",
+                next="'roundledger property show'",
+            )
+            db.execute("DELETE FROM f WHERE fid IN (SELECT fid FROM strange)")
+
+    def _sum(self) -> None:
+        """Makes totals of `f` and `l`: one row for each key."""
+        db, mapping = self._db, self._mapping
+        added = [
+            name
+            for name, one in mapping.side.fields.items()
+            if one.kind in ("amount", "number") and name not in mapping.aggregate
+        ]
+
+        def chosen(there: Sequence[str]) -> str:
+            parts = []
+            for name in there:
+                column = quoted(name)
+                parts.append(f"sum({column})::HUGEINT AS {column}" if name in added else f"any_value({column}) AS {column}")
+            return ", ".join(parts)
+
+        currency = ", currency" if "currency" in mapping.fields and "currency" not in mapping.aggregate else ""
+        key = "k || chr(31) || coalesce(currency, '')" if currency else "k"
+        db.execute(
+            f"CREATE OR REPLACE TABLE f2 AS SELECT row_number() OVER (ORDER BY min(file), min(line)) AS fid, min(file) AS file, "
+            f"min(line) AS line, list(line ORDER BY file, line)[:10] AS named, count(*) AS n, any_value(day) AS day, {key} AS k, "
+            f"{chosen(list(mapping.fields))} FROM f WHERE k IS NOT NULL GROUP BY k{currency}"
+        )
+        db.execute(
+            "CREATE OR REPLACE TABLE l2 AS SELECT row_number() OVER () AS lid, min(pos) AS pos, true AS expected, false AS "
+            "void, "
+            f"count(*) AS n, true AS wanted, {key} AS k, {chosen(self._loaded)} FROM l WHERE k IS NOT NULL AND NOT void GROUP "
+            f"BY k{currency}"
+        )
+        for name in ("f", "l"):
+            db.execute(f"DROP TABLE {name}")
+            db.execute(f"ALTER TABLE {name}2 RENAME TO {name}")
+
+    def _days(self) -> None:
+        """Which gaming days are compared: those asked for, or else those of the rows that found each other."""
+        db, asked, mapping = self._db, self._asked, self._mapping
+        self._scope = "true"
+        dated = "gaming_day" in self._loaded
+        if asked.first is not None or asked.last is not None:
+            bounds = [f"{{day}} >= DATE '{asked.first}'"] if asked.first else []
+            bounds += [f"{{day}} <= DATE '{asked.last}'"] if asked.last else []
+            self._scope = f"({' AND '.join(bounds)})"
+            first, last = asked.first or "the beginning", asked.last or "now"
+            self._result.days = str(first) if first == last else f"{first} to {last}"
+        elif dated:
+            says = "gaming_day" in mapping.fields
+            same = "AND f.gaming_day = l.gaming_day" if says else ""
+            db.execute(
+                "CREATE OR REPLACE TABLE days AS SELECT DISTINCT l.gaming_day AS day FROM p JOIN f USING (fid) JOIN l USING "
+                "(lid) "
+                f"WHERE l.gaming_day IS NOT NULL {same}"
+            )
+            if not self._one("SELECT count(*) FROM days"):
+                db.execute("INSERT INTO days SELECT DISTINCT day FROM f WHERE day IS NOT NULL")
+            found = [str(day) for (day,) in db.execute("SELECT day FROM days ORDER BY day").fetchall()]
+            if found:
+                self._scope = f"({{day}} IN ({', '.join(f'DATE {literal(day)}' for day in found)}))"
+                if len(found) > 400:
+                    self._scope = "({day} IN (SELECT day FROM days))"
+            self._result.days = (
+                f"{found[0]} to {found[-1]}, {len(found)} days of the files" if len(found) > 1 else (found or [""])[0]
+            )
+        if mapping.tables == "in_file" and "table" in mapping.fields and "table" in self._loaded:
+            db.execute("UPDATE l SET wanted = false WHERE l.table NOT IN (SELECT f.table FROM f)")
+        if dated and self._asked.first is None and self._asked.last is None and self._scope != "true":
+            # A line with a day that the ledger does not have is no reason to leave it out.
+            self._file_scope = "true"
+        else:
+            self._file_scope = self._scope
+
+    def _bad_lines(self) -> None:
+        """Lines that cannot be read, and the rows that they seem to be about: these are not called missing."""
+        db, mapping = self._db, self._mapping
+        db.execute(
+            "INSERT INTO cl SELECT lid FROM l WHERE k IN (SELECT k FROM bad UNION SELECT k FROM strange) "
+            "AND NOT EXISTS (SELECT 1 FROM p WHERE p.lid = l.lid)"
+        )
+        for number, staged in zip(self._file_numbers, self._result.staged, strict=True):
+            base = literal(staged.base)
+            comparing.Comparison(db, mapping, self._number, "true", []).add(
+                "UNPARSEABLE_LINE",
+                f"bad WHERE file = {number}",
+                subject=f"{base} || ' ' || line || ' ' || problem",
+                what="'line ' || line",
+                file="file",
+                line="line",
+                lines="line::VARCHAR",
+                detail="problem",
+                next=literal(f"roundledger reconcile mappings show {mapping.name}"),
+            )
+            for bad in staged.bad:
+                self._of_file(
+                    "UNPARSEABLE_LINE",
+                    number,
+                    "",
+                    subject=f"{staged.base} {bad.line} {bad.text}",
+                    what=f"line {bad.line}",
+                    line=bad.line,
+                    lines=str(bad.line),
+                    in_file=bad.text,
+                    detail=bad.why,
+                )
+
+    def _control(self, comparison: comparing.Comparison) -> None:
+        """What the file, or its sender, says of its own length and total; and whether its end is there."""
+        mapping = self._mapping
+        for number, staged in zip(self._file_numbers, self._result.staged, strict=True):
+            there = staged.lines + staged.left_out + len(staged.bad)
+            if staged.cut is not None:
+                self._of_file("FILE_CUT", number, "", detail=staged.cut, line=staged.last_line)
+            elif staged.unended and self._one(
+                f"SELECT count(*) FROM x WHERE leg = {self._number} AND file = {number} AND line = {staged.last_line} "
+                "AND reason IN ('UNPARSEABLE_LINE', 'AMOUNT_DIFF', 'MISSING_IN_LEDGER', 'SPOT_DIFF', 'PLAYER_DIFF', 'FIELD_DIFF')"
+            ):
+                self._of_file(
+                    "FILE_CUT", number, "", detail="its last line has no end, and is not as it should be", line=staged.last_line
+                )
+            stated = self._asked.expected_lines
+            said = "its sender states"
+            if mapping.trailer is not None:
+                if staged.control is None:
+                    self._of_file(
+                        "FILE_CUT",
+                        number,
+                        "",
+                        detail=f"its control line ({mapping.trailer.marker}) is missing",
+                        line=staged.last_line,
+                    )
+                else:
+                    stated = self._stated(staged, mapping.trailer.count) if mapping.trailer.count else stated
+                    said = f"its control line {staged.control_line} states"
+                    self._control_total(number, staged)
+            if stated is not None and stated != there:
+                reason = "FILE_CUT" if there < stated else "CONTROL_DIFF"
+                self._of_file(
+                    reason,
+                    number,
+                    "lines",
+                    in_file=str(there),
+                    in_ledger=str(stated),
+                    detail=f"it has {there} lines where {said} {stated}",
+                    line=staged.control_line or staged.last_line,
+                    rows=abs(stated - there),
+                )
+
+    @staticmethod
+    def _stated(staged: Staged, column: int) -> int | None:
+        cells = staged.control or []
+        text = cells[column - 1].strip() if column <= len(cells) else ""
+        return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else -1
+
+    def _control_total(self, number: int, staged: Staged) -> None:
+        """The total of the control line beside that of the lines, as they were written."""
+        mapping = self._mapping
+        trailer = mapping.trailer
+        if trailer is None or trailer.total is None or staged.control is None:
+            return
+        name = trailer.of or mapping.side.amount
+        if name not in mapping.fields:
+            return
+        text = staged.control[trailer.total - 1].strip() if trailer.total <= len(staged.control) else ""
+        currencies = self._db.execute(
+            f"SELECT DISTINCT t_currency FROM (SELECT {Typed(mapping)._cell('currency')} AS t_currency FROM raw_{number})"
+        ).fetchall()
+        currency = currencies[0][0] if len(currencies) == 1 and currencies[0][0] else "MOP"
+        sign = Typed(mapping)
+        source = f"(SELECT {literal(text)} AS t, {literal(currency)} AS t_currency)"
+        stated = self._db.execute(f"SELECT {sign._amount(name, 't')} FROM {source}").fetchone()
+        found = self._db.execute(
+            f"SELECT sum({quoted(name)})::HUGEINT FROM ({Typed(mapping).select(f'raw_{number}')}) WHERE problem IS NULL"
+        ).fetchone()
+        assert stated is not None
+        assert found is not None
+        if stated[0] != (found[0] or 0):
+            shown = self._db.execute(f"SELECT {plain(str(found[0] or 0), literal(currency))}").fetchone()
+            assert shown is not None
+            self._of_file(
+                "CONTROL_DIFF",
+                number,
+                name,
+                in_file=shown[0],
+                in_ledger=text,
+                currency=currency,
+                difference=None if stated[0] is None else int(found[0] or 0) - int(stated[0]),
+                detail=f"its lines sum to {shown[0]} where its control line {staged.control_line} states {text or 'nothing'}",
+                line=staged.control_line,
+            )
+
+    # Figures.
+
+    def _figures(self) -> None:
+        result, mapping = self._result, self._mapping
+        result.lines = sum(staged.lines for staged in result.staged)
+        result.left_out = sum(staged.left_out for staged in result.staged)
+        dated = "gaming_day" in self._loaded
+        day = "coalesce(l.gaming_day, f.day)" if dated else "f.day"
+        inside = f"({day} IS NULL OR {self._scope.format(day=day)})"
+        source = f"p JOIN f USING (fid) JOIN l USING (lid) WHERE {inside}"
+        result.how = dict(self._db.execute(f"SELECT how, count(*) FROM {source} GROUP BY how ORDER BY how").fetchall())
+        result.compared = sum(result.how.values())
+        l_inside = f"(l.gaming_day IS NULL OR {self._scope.format(day='l.gaming_day')})" if dated else "true"
+        result.ledger_rows = self._one(f"SELECT count(*) FROM l WHERE l.expected AND l.wanted AND {l_inside}")
+        f_inside = f"(f.day IS NULL OR {self._scope.format(day='f.day')})"
+        result.outside = self._one(
+            f"SELECT count(*) FROM f LEFT JOIN p USING (fid) LEFT JOIN l USING (lid) WHERE NOT {inside if dated else f_inside}"
+        )
+        if mapping.side.amount in mapping.fields:
+            self._totals(inside if dated else f_inside, l_inside)
+
+    def _totals(self, f_inside: str, l_inside: str) -> None:
+        amount = quoted(self._mapping.side.amount)
+        rows = self._db.execute(
+            "SELECT coalesce(a.currency, b.currency) AS currency, coalesce(a.n, 0), coalesce(a.s, 0)::VARCHAR, coalesce(b.n, 0), "
+            "coalesce(b.s, 0)::VARCHAR FROM "
+            f"(SELECT f.currency, count(*) AS n, sum(f.{amount}) AS s FROM f LEFT JOIN p USING (fid) LEFT JOIN l USING (lid) "
+            f"WHERE {f_inside} GROUP BY f.currency) AS a FULL JOIN "
+            f"(SELECT l.currency, count(*) AS n, sum(l.{amount}) AS s FROM l WHERE l.expected AND l.wanted AND {l_inside} "
+            "GROUP BY l.currency) AS b USING (currency) ORDER BY 1"
+        ).fetchall()
+        self._result.totals = [
+            {"currency": currency, "file_rows": fn, "file_total": int(fs), "ledger_rows": ln, "ledger_total": int(ls),
+             "difference": int(fs) - int(ls)}
+            for currency, fn, fs, ln, ls in rows
+        ]  # fmt: skip
+
+    def _one(self, query: str) -> int:
+        row = self._db.execute(query).fetchone()
+        assert row is not None
+        return int(row[0] or 0)

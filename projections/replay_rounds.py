@@ -1,0 +1,194 @@
+"""The proof of the read side round by round: rounds folded afresh, each by itself, and compared with their live rows.
+
+As `projections.replay`, for some of the rounds, in flat memory, and divided among as many processes as one likes: a round folds
+with nothing but its own events (docs/adr/0017). What is a sum over rounds (balances, reports) is compared by the replay of the
+whole log alone. Nothing is appended, nothing live is written.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import msgspec
+import psycopg
+from psycopg import sql
+
+from ledger.errors import Refusal
+from ledger.events import Recorded, RoundOpened
+from ledger.store import codec, log
+from projections.checks import Contradiction
+from projections.replay import SCRATCH, Comparison, Difference, compare_table, concerned, make_copies, positions, session
+from projections.tables import PROJECTIONS
+
+Connection = psycopg.Connection[Any]
+Progress = Callable[[int, int], None]
+"""Called with (rounds compared so far, rounds to compare)."""
+
+BATCH = 200
+"""Rounds that are folded together, and the least that a process is begun for."""
+TABLES = ("rounds", "bets", "results", "movements", "holds", "corrections", "voids", "late_bets", "table_rounds")
+"""The tables whose rows are each of one round."""
+
+
+class _Found(NamedTuple):
+    """What came of some rounds."""
+
+    difference: Difference | None
+    events: int
+    rows: dict[str, int]
+
+
+def rounds_of(
+    dsn: str, *, day: str | None = None, table: str | None = None, round: UUID | None = None, upto: int | None = None
+) -> list[UUID]:
+    """The rounds of a gaming day (YYYY-MM-DD) and a table, in the order in which they were opened; of none given, all."""
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        rows = conn.execute(
+            "SELECT originator_id FROM ledger.events WHERE topic = %(topic)s "
+            "AND (%(round)s::uuid IS NULL OR originator_id = %(round)s) "
+            "AND (%(upto)s::bigint IS NULL OR notification_id <= %(upto)s) "
+            "AND (%(day)s::text IS NULL OR convert_from(state, 'UTF8')::jsonb->>'gaming_day' = %(day)s) "
+            "AND (%(table)s::text IS NULL OR convert_from(state, 'UTF8')::jsonb->>'table' = %(table)s) ORDER BY notification_id",
+            {"topic": RoundOpened.TOPIC, "round": round, "upto": upto, "day": day, "table": table},
+        )
+        return [row[0] for row in rows]
+
+
+def replay_rounds(
+    dsn: str, rounds: Sequence[UUID], progress: Progress | None = None, *, jobs: int = 1, upto: int | None = None
+) -> Comparison:
+    """Folds these rounds afresh and compares them with their live rows, up to where the live tables are.
+
+    With `upto` they are folded as they stood after that position, and what the live tables have of each moment is compared: the
+    movements. Raises psycopg.Error where the database cannot be used.
+    """
+    started = time.monotonic()
+    with session(dsn) as live, live.transaction():
+        live.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        live.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+        reached, stopped = positions(live)
+        head = log.last(live)
+        row = live.execute("SELECT pg_export_snapshot()").fetchone()
+        assert row is not None
+        batches = [tuple(rounds[n : n + BATCH]) for n in range(0, len(rounds), BATCH)]
+        difference, events, rows, done = None, 0, dict[str, int](), 0
+        for number, found in zip(map(len, batches), _each(dsn, row[0], reached, upto, batches, jobs), strict=True):
+            done, events = done + number, events + found.events
+            rows = {table: rows.get(table, 0) + count for table, count in found.rows.items()}
+            difference = difference or found.difference
+            if progress is not None:
+                progress(done, len(rounds))
+            if difference is not None:
+                break
+    return Comparison(
+        equal=difference is None,
+        difference=difference,
+        positions={name: str(at if upto is None else min(at, upto)) for name, at in reached.items()},
+        behind=str(max(0, (head if upto is None else min(head, upto)) - min(reached.values()))),
+        stopped=stopped,
+        events=events,
+        rows=rows,
+        seconds=time.monotonic() - started,
+        differences=() if difference is None else (difference,),
+    )
+
+
+Batch = tuple[UUID, ...]
+
+
+def _each(
+    dsn: str, snapshot: str, reached: dict[str, int], upto: int | None, batches: Sequence[Batch], jobs: int
+) -> Iterator[_Found]:
+    if jobs == 1 or len(batches) < 2:
+        with _folding(dsn, snapshot, reached, upto) as folding:
+            yield from map(folding.compare, batches)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        # Each process takes some batches, so that it makes its copies once for all of them.
+        size = -(-len(batches) // (jobs * 4))
+        some = [batches[n : n + size] for n in range(0, len(batches), size)]
+        futures = [pool.submit(_compare, dsn, snapshot, reached, upto, part) for part in some]
+        try:
+            for future in futures:
+                yield from future.result()
+        finally:
+            for future in futures:
+                future.cancel()
+
+
+def _compare(dsn: str, snapshot: str, reached: dict[str, int], upto: int | None, batches: Sequence[Batch]) -> list[_Found]:
+    with _folding(dsn, snapshot, reached, upto) as folding:
+        return [folding.compare(batch) for batch in batches]
+
+
+@contextmanager
+def _folding(dsn: str, snapshot: str, reached: dict[str, int], upto: int | None) -> Iterator[_Folding]:
+    with session(dsn) as live, session(dsn) as scratch, live.transaction():
+        live.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        live.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+        live.execute(sql.SQL("SET TRANSACTION SNAPSHOT {}").format(sql.Literal(snapshot)))
+        make_copies(scratch)
+        scratch.execute("SET search_path = pg_temp")
+        yield _Folding(live, scratch, reached, upto)
+
+
+class _Folding:
+    """Copies of the tables in which rounds are folded, batch by batch."""
+
+    def __init__(self, live: Connection, scratch: Connection, reached: dict[str, int], upto: int | None) -> None:
+        self._live = live
+        self._scratch = scratch
+        self._reached = {name: at if upto is None else min(at, upto) for name, at in reached.items()}
+        self._upto = upto
+
+    def compare(self, batch: Batch) -> _Found:
+        """What came of these rounds."""
+        events = self._events(batch)
+        with self._scratch.transaction(force_rollback=True), self._scratch.cursor() as cursor:
+            for projection in PROJECTIONS:
+                some = [
+                    each
+                    for each in events
+                    if type(each.body) in projection.events and each.position <= self._reached[projection.name]
+                ]
+                try:
+                    if some:
+                        projection.apply(cursor, some)
+                except Contradiction as error:
+                    return _Found(_stopped(projection.name, error), len(events), {})
+            return self._compared(batch, len(events))
+
+    def _events(self, batch: Batch) -> list[Recorded]:
+        rows = self._live.execute(
+            "SELECT notification_id, originator_id, originator_version, topic, state FROM ledger.events "
+            "WHERE originator_id = ANY (%s) AND notification_id <= %s ORDER BY notification_id",
+            (list(batch), max(self._reached.values())),
+            binary=True,
+        )
+        return [
+            Recorded(position, stream, version, codec.decode(topic, state, " at position %d", position))
+            for position, stream, version, topic, state in rows
+        ]
+
+    def _compared(self, batch: Batch, events: int) -> _Found:
+        rows: dict[str, int] = {}
+        where = sql.SQL("round IN ({})").format(sql.SQL(", ").join(map(sql.Literal, batch)))
+        if self._upto is not None:
+            where = sql.SQL("{} AND position <= {}").format(where, sql.Literal(self._upto))
+        for table in TABLES if self._upto is None else ("movements",):
+            rows[table], difference = compare_table(self._live, self._scratch, SCRATCH, table, where)
+            if difference is not None:
+                difference = msgspec.structs.replace(difference, position=concerned(self._live, difference))
+                return _Found(difference, events, rows)
+        return _Found(None, events, rows)
+
+
+def _stopped(name: str, error: Contradiction | Refusal) -> Difference:
+    """A round that cannot be folded, though the live projection went past it."""
+    return Difference(table="positions", key={"name": name}, column=None, live="folded", replayed=f"stopped: {error}")

@@ -1,0 +1,155 @@
+"""`roundledger reconcile` as it is typed: exit codes, forms, and what a run leaves behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import psycopg
+import pytest
+from click.testing import CliRunner, Result
+
+from cli.main import run
+from projections.reports.writers import FORMS
+from tests.integration.reconcile.support import rows_of, write
+from tests.proofs.corpus import house
+
+
+@pytest.fixture
+def filled(dsn: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    house.fill(dsn, 200)
+    monkeypatch.setenv("LEDGER_DSN", dsn)
+    return dsn
+
+
+@pytest.fixture
+def journal(filled: str, tmp_path: Path) -> Path:
+    return write(tmp_path / "journal.csv", rows_of(filled, "terminal-bets"))
+
+
+def typed(*arguments: str | Path) -> int:
+    """The exit code of `roundledger reconcile` with these."""
+    return run(["reconcile", *map(str, arguments)])
+
+
+class TestB46TheExitCode:
+    """0 equal, 1 different, 2 could not run: nothing that was not compared is equal."""
+
+    def test_equal(self, journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert typed(journal) == 0
+        said = capsys.readouterr()
+        assert "differences: 0" in said.out
+        assert "mapping terminal-bets, by its columns" in said.err
+
+    def test_different(self, journal: Path) -> None:
+        journal.write_text(journal.read_text().replace("P-", "Q-", 1))
+        assert typed(journal, "--mapping", "terminal-bets", "--quiet") == 1
+
+    def test_a_file_that_is_not_there(self, filled: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert typed("nowhere.csv") == 2
+        assert "LGR-0753" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("option", ["--nonsense", "--day=yesterday", "--mapping=terminal-bet"])
+    def test_a_bad_option(self, journal: Path, option: str) -> None:
+        assert typed(journal, option) == 2
+
+    def test_the_database_is_down(self, journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("LEDGER_DSN", "host=127.0.0.1 port=1 dbname=nothing connect_timeout=2")
+        assert typed(journal) == 2
+
+    @pytest.mark.parametrize("text", ["", "bet,round,table,spot,stake,currency,player,occurred_at\n"])
+    def test_an_empty_file(self, filled: str, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+        empty = tmp_path / "empty.csv"
+        empty.write_text(text)
+        assert typed(empty, "--mapping", "terminal-bets") == 2
+        assert "LGR-0756" in capsys.readouterr().err
+        assert typed(empty, "--mapping", "terminal-bets", "--empty-is-difference") == 1
+
+    def test_no_row_in_the_period(self, journal: Path) -> None:
+        assert typed(journal, "--day", "2020-01-01") == 2
+
+
+def test_every_form_has_the_same_exceptions(journal: Path, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join([*lines[:5], *lines[6:], lines[7]]))
+    reasons = ["MISSING_IN_FILE", "DUPLICATE_IN_FILE"]
+    assert typed(journal, "--json") == 1
+    document = json.loads(capsysbinary.readouterr().out)
+    assert [row["reason"] for row in document["rows"]] == reasons
+    assert [row["reason"] for row in document["reasons"]] == reasons
+    assert typed(journal, "--json") == 1
+    again = json.loads(capsysbinary.readouterr().out)
+    assert again["rows"] == document["rows"]
+    for form in FORMS:
+        out = tmp_path / f"report.{form}"
+        assert typed(journal, "--format", form, "--out", out) == 1
+        assert document["rows"][0]["id"].encode() in out.read_bytes() or form in ("xlsx", "parquet")
+
+
+def test_nothing_is_written_unasked_and_what_is_recorded_has_a_state(
+    filled: str, journal: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from datetime import timedelta
+
+    from ledger.store.credentials import issue_token
+
+    journal.write_text(journal.read_text().replace("P-", "Q-", 1))
+
+    def states() -> list[str]:
+        assert typed(journal, "--json") in (0, 1)
+        return [row["state"] for row in json.loads(capsys.readouterr().out)["rows"]]
+
+    def kept() -> tuple[int, ...]:
+        with psycopg.connect(filled) as conn:
+            counts = [f"(SELECT count(*) FROM reconciliation.{name})" for name in ("runs", "findings", "resolutions")]
+            row = conn.execute(f"SELECT {', '.join(counts)}, (SELECT count(*) FROM ledger.events)".encode()).fetchone()
+            assert row is not None
+            return row
+
+    before = kept()
+    assert states() == ["new"]
+    assert kept() == before
+    assert typed(journal, "--record") == 1
+    assert kept()[:3] == (1, 1, 0)
+    assert kept()[3] == before[3]
+    capsys.readouterr()
+    assert states() == ["still open"]
+    assert typed("list", "--json") == 0
+    [exception] = json.loads(capsys.readouterr().out)["exceptions"]
+    assert typed("resolve", exception["exception"], "--why", "seen") == 2  # nobody says who
+    with psycopg.connect(filled, autocommit=True) as conn:
+        _, token = issue_token(conn, "A-1", lasts=timedelta(days=1))
+    monkeypatch.setenv("LEDGER_TOKEN", token)
+    assert typed("resolve", exception["exception"][:6], "--why", "the player moved his chips himself") == 0
+    assert typed("resolve", exception["exception"], "--why", "again") == 2
+    capsys.readouterr()
+    assert states() == ["resolved"]
+    assert typed(journal, "--quiet") == 0
+    journal.write_text(journal.read_text().replace("Q-", "R-", 1))  # another value is another finding
+    assert states() == ["still open"]
+    with psycopg.connect(filled) as conn, pytest.raises(psycopg.errors.RestrictViolation):
+        conn.execute("UPDATE reconciliation.resolutions SET why = 'no'")
+
+
+def test_a_role_that_reads_reports_can_run_it(filled: str, journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with psycopg.connect(filled, autocommit=True) as conn:
+        conn.execute("DROP ROLE IF EXISTS reconciler")
+        conn.execute("CREATE ROLE reconciler IN ROLE ledger_report")
+    monkeypatch.setenv("LEDGER_DSN", psycopg.conninfo.make_conninfo(filled, options="-c role=reconciler"))
+    assert typed(journal, "--json") == 0
+    assert typed(journal, "--record", "--quiet") == 2
+
+
+def shown(*arguments: str) -> Result:
+    from cli.main import roundledger
+
+    return CliRunner().invoke(roundledger, ["reconcile", *arguments])
+
+
+def test_every_ready_mapping_is_listed_and_shown() -> None:
+    from projections.reconcile.mapping import ready
+
+    rows = json.loads(shown("mappings", "list", "--json").output)["mappings"]
+    assert [row["mapping"] for row in rows] == list(ready())
+    for name in ready():
+        assert shown("mappings", "show", name).output.strip() == ready()[name].strip()
