@@ -126,6 +126,7 @@ def unproved(conn: Connection) -> list[str]:
         "a payment beside the regulation": "SELECT count(*) FROM report.adjustments",
         "a bet that was changed": "SELECT count(*) FROM ledger.events WHERE topic = 'BetChanged.v1'",
         "a number that a terminal never sent": "SELECT count(*) FROM report.terminal_gaps",
+        "numbers that were given up": "SELECT count(*) FROM report.terminal_gaps WHERE state = 'given_up'",
         "a bet that was received late": "SELECT count(*) FROM report.late_bets WHERE treatment = 'received_late'",
         "a slip that was posted back": "SELECT count(*) FROM report.slips WHERE reversed_by IS NOT NULL",
         "a round that the house ended": "SELECT count(*) FROM report.rounds WHERE disposition = 'return'",
