@@ -191,8 +191,8 @@ class Month:
             self._post(at.outcome(self._outcome(game), **self._then()))
         for epoch, first, last in self._skipped:
             if random.random() < 0.4:
-                lost: dict[str, Any] = {"of_terminal": at.name, "of_epoch": epoch, "first": first, "last": last, "reason": "lost_disk"}
-                said = GiveUpNumbers(table=at.table, note="the disk was read" if first % 2 else None, **lost)
+                lost: dict[str, Any] = {"of_terminal": at.name, "of_epoch": epoch, "first": first, "last": last}
+                said = GiveUpNumbers(table=at.table, reason="lost_disk", note="the disk was read" if first % 2 else None, **lost)
                 self._post(at.report(said, round=table_stream(at.table), by="S-1", **self._then()))
         self._skipped.clear()
         self._settled.append((at, round_, game, left))
