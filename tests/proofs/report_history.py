@@ -184,9 +184,9 @@ class Round:
         found["win"] = found["lost"] - found["prizes"]
         return found
 
-    def outcome(self) -> str | None:
-        """As last corrected; of craps the throws."""
-        corrected = self.of("OutcomeCorrected")
+    def outcome(self, *, booked: bool = False) -> str | None:
+        """As last corrected, or as the books of its day have it; of craps the throws."""
+        corrected = [each for each in self.of("OutcomeCorrected") if not booked or each.body.get("gaming_day") is None]
         if corrected:
             return str(corrected[-1].body["outcome"])
         shown = self.of("OutcomeRecorded", "ThrowRecorded")
