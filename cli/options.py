@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable
 from datetime import date
@@ -58,6 +59,11 @@ def examples(*lines: str, codes: str = "") -> str:
     """The end of a help text: real examples as they are typed, and the exit codes where they say more than 0 and 2."""
     shown = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
     return f"{shown}\n\n\b\nExit codes: {codes}" if codes else shown
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Day(click.ParamType[date]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +9,7 @@ from uuid import UUID
 
 import click
 
-from cli.options import DAY, FILE, Form, examples, output_options
+from cli.options import DAY, FILE, Form, examples, output_options, processors
 from cli.output import Column, counted, emit_csv, emit_json, emit_lines, machine, plain
 from cli.progress import Progress
 from cli.session import database
@@ -102,7 +101,7 @@ def verify(
     from ledger.audit.scope import Scope
 
     scope = Scope(day, table, round_, _moment(until))
-    workers = jobs or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    workers = jobs or processors()
     if file is not None:
         verified = of_export(file, scope, workers, quiet=quiet)
     else:
@@ -159,12 +158,13 @@ def _compared(dsn: str, scope: Scope, jobs: int, *, quiet: bool) -> Comparison:
 
     with psycopg.connect(dsn, autocommit=True) as conn:
         catch_up(conn)
-    with Progress("tables", unit="rows of the log" if scope.whole else "rounds") as progress:
-        tell = None if quiet else lambda done, of: progress.update(done, total=of)
+    with Progress("tables", unit="positions" if scope.whole else "rounds") as progress:
         if scope.whole:
-            return replay(dsn, tell, every=True)
+            return replay(dsn, None if quiet else lambda done, of: progress.update(done, total=of), every=True)
         day = None if scope.day is None else scope.day.isoformat()
-        return replay_rounds(dsn, rounds_of(dsn, day=day, table=scope.table, round=scope.round), tell, jobs=jobs)
+        rounds = rounds_of(dsn, day=day, table=scope.table, round=scope.round)
+        tell = None if quiet else lambda found: progress.update(found.rounds, total=len(rounds))
+        return replay_rounds(dsn, rounds, tell, jobs=jobs)
 
 
 def _rows_that_differ(compared: Comparison) -> list[Finding]:

@@ -185,6 +185,7 @@ CODES: dict[str, Code] = {
     "LGR-0733": Code("Nothing can be published to this stream", 503, retryable=True),
     "LGR-0740": Code("Not an export of the log", 422),
     "LGR-0741": Code("The export is not in the order of the log", 422),
+    "LGR-0742": Code("The replay cannot go on by this file", 422),
     # 08: who may do what
     "LGR-0801": Code("This takes a person who has proved who it is", 401, retryable=True),
     "LGR-0802": Code("No valid token", 401),
