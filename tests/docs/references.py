@@ -19,6 +19,7 @@ import psycopg
 
 from ledger import events, reports, rights
 from ledger.api import codes
+from ledger.audit.findings import CODES as FINDINGS
 from ledger.errors import CODES
 from ledger.pages import page
 from ledger.reports import TYPES, Data
@@ -66,6 +67,12 @@ GROUPS = {
     "07": "The command line",
     "08": "Who may do what",
 }
+
+
+OF_FINDINGS = """`roundledger verify` names what it finds by one of these codes. A code never changes its meaning, and a finding
+keeps its id from run to run as long as the same thing is wrong at the same place. How they are found is told in
+[what the audit does](../explanation/audit.md).
+"""
 
 
 def events_page() -> str:
@@ -247,6 +254,12 @@ def accounts_page() -> str:
         *(f"| {kind} | `{_named(debit)}` | `{_named(credit)}` |" for kind, (debit, credit) in SLIPS.items()),
     ]
     return _page(["# Accounts\n", _HEAD, CHART, "\n".join(accounts) + "\n", OF_SLIPS, "\n".join(slips) + "\n", COUNT_WIN])
+
+
+def findings_page() -> str:
+    """The reason codes of an audit."""
+    codes = ["| code | what it says |\n|---|---|", *(f"| `{code}` | {words} |" for code, words in FINDINGS.items())]
+    return _page(["# Findings\n", _HEAD, OF_FINDINGS, "\n".join(codes) + "\n"])
 
 
 def _named(account: str) -> str:
@@ -495,6 +508,7 @@ def main() -> int:
     (PAGES / "rights.md").write_text(rights_page(), "utf-8")
     (PAGES / "accounts.md").write_text(accounts_page(), "utf-8")
     (PAGES / "refusals.md").write_text(refusals_page(), "utf-8")
+    (PAGES / "findings.md").write_text(findings_page(), "utf-8")
     with tempfile.TemporaryDirectory() as directory:
         Path(directory).chmod(0o711)  # as root the server is another user
         with EmbeddedPostgres(Path(directory)) as server:
