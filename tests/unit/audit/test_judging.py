@@ -409,3 +409,14 @@ def test_a_bet_that_a_chain_of_rounds_carries_is_followed_by_its_links() -> None
     assert len(given) == sum(
         len(each.body.bets) for events in log.rounds.values() for each in events if isinstance(each.body, BetsCarried)
     )
+
+
+def test_b12_a_prize_a_hundred_times_too_high_says_that_it_may_be_another_unit() -> None:
+    log = Log(NOW)
+    won = log.first(PayoutMade, lambda body: body.result == "won" and body.breakage == body.commission == "0")
+    prize = won.body.prize + "00"
+    log.change(won, prize=prize, net_prize=prize, returned=str(int(won.body.stake) + int(prize)))
+    [found] = log.findings()
+    assert found.code == "AMOUNT_DIFF"
+    assert found.what.endswith("a hundred times as much: was it meant in another unit?")
+    assert int(found.difference or 0) == 99 * int(won.body.prize)
