@@ -99,7 +99,8 @@ class Bench:
         ratios, rates = [], []
         week = Filters(first=month.FIRST, last=month.FIRST + timedelta(days=6))
         (bets,) = self.ground.one(_IN_THE_WEEK.format("count(*)"), week.first, week.last)
-        self.copy(week), self.write("bets", "parquet", Filters(first=self.day, last=self.day))  # files and modules are there now
+        self.copy(week)  # files and modules are there from here on
+        self.write("bets", "parquet", Filters(first=self.day, last=self.day))
         for n in range(self.times):
             legs = {True: lambda: self.copy(week), False: lambda: self.write("bets", "parquet", week)}
             seconds = {copied: self.timed(legs[copied]) for copied in ((True, False) if n % 2 == 0 else (False, True))}
