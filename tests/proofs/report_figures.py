@@ -34,6 +34,7 @@ class Raw:
         """Of the property's clock."""
         self.db = duckdb.connect()
         self.db.execute("SET TimeZone = 'UTC'")
+        self.db.execute("SET enable_progress_bar = false")
         self.db.execute(
             "CREATE TABLE e AS SELECT position, stream, topic, body FROM read_json(?, format = 'newline_delimited', "
             "columns = {position: 'BIGINT', stream: 'VARCHAR', topic: 'VARCHAR', body: 'JSON'})",
