@@ -37,6 +37,7 @@ _QUERY = (
 )
 _PLANTED = 100
 """Lines that each kind of difference spoils; a fiftieth of that in the short form."""
+_OPTIONS = ("--month", "2026-11", "--format", "ndjson")
 _BESIDE = "in the column library: datacompy with Polars, to which the ledger's rows are given in a file"
 _DATACOMPY = """
 import json, sys
