@@ -10,6 +10,7 @@ from uuid import UUID
 
 import click
 
+from cli import output
 from cli.options import DAY, FILE, Form, examples, output_options
 from cli.output import Column, counted, emit_csv, emit_json, emit_lines, machine, plain
 from cli.progress import Progress
@@ -78,7 +79,6 @@ class Verified(NamedTuple):
 @click.option("--until", metavar="MOMENT", help="The log as it stood after a position, or at a time with its offset.")
 @click.option("--from", "file", type=FILE, help="Check an export that roundledger feed wrote, plain or gzip, and no database.")
 @click.option("--jobs", type=click.IntRange(1, 256), help="Processes to use; all processors without it.")
-@click.option("--quiet", "-q", is_flag=True, help="Print findings only, and no progress.")
 @output_options
 def verify(
     day: date | None,
@@ -87,7 +87,6 @@ def verify(
     until: str | None,
     file: Path | None,
     jobs: int | None,
-    quiet: bool,
     form: Form,
 ) -> int:
     """Hold the ledger against itself.
@@ -97,8 +96,10 @@ def verify(
     table. And the log itself: no event missing, every document as its hash says, every report whole.
 
     Each finding has a reason code, both values, the events by which it can be seen and the command to type next. Nothing is
-    appended and nothing live is written. An export has no live tables; an earlier state is not compared with those of now.
+    appended and nothing live is written. An export has no live tables; an earlier state is not compared with those of now. With
+    --quiet findings are printed, and nothing else.
     """
+    quiet = output.quiet()
     from ledger.audit.scope import Scope
 
     scope = Scope(day, table, round_, _moment(until))

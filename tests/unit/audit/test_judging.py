@@ -10,11 +10,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from ledger.audit import judging
 from ledger.audit.documents import Documents
 from ledger.audit.findings import CODES
+from ledger.audit.gathering import OF_NO_ROUND
 from ledger.audit.judging import judge
 from ledger.audit.plain import Looking
 from ledger.events import (
+    EVENTS,
     BetChanged,
     BetCorrected,
     BetPlaced,
@@ -413,3 +416,8 @@ def test_a_bet_that_a_chain_of_rounds_carries_is_followed_by_its_links() -> None
     assert len(given) == sum(
         len(each.body.bets) for events in log.rounds.values() for each in events if isinstance(each.body, BetsCarried)
     )
+
+
+def test_every_event_is_heard_as_a_round_s_or_known_to_be_none() -> None:
+    """An event that the audit has never heard of would be told as a fault of the log."""
+    assert set(EVENTS) == OF_NO_ROUND | set(judging.HEARD)
