@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from cli.options import Group, examples, examples_of, quiet_option
+from cli.options import Group, examples, quiet_option, shown_examples
 from cli.output import counted, say
 from ledger import __version__
 
@@ -81,7 +81,7 @@ def _page(ctx: click.Context, below: list[tuple[str, click.Command]]) -> Iterato
         for name, each in below:
             yield from (".TP", f".BR {_roff(f'{_name(ctx)}-{name}')} (1)", _roff(each.get_short_help_str(limit=200)))
     epilog = command.epilog or (command.examples_of_commands(ctx) if isinstance(command, Group) else "")
-    yield from (".SH EXAMPLES", ".nf", *map(_roff, examples_of(epilog)), ".fi")
+    yield from (".SH EXAMPLES", ".nf", *map(_roff, shown_examples(epilog)), ".fi")
     yield from (".SH EXIT STATUS", _roff(epilog.partition("Exit codes: ")[2]))
     yield ".SH ENVIRONMENT"
     for name, meaning in ENVIRONMENT.items():

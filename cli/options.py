@@ -104,18 +104,32 @@ CODES = "0 done, 2 could not be done."
 
 
 def examples(*lines: str, codes: str = CODES) -> str:
-    """The end of a help text: real examples as they are typed, and the exit codes."""
-    shown = "\n".join(f"  {line}" for line in lines)
-    return f"\b\n{_EXAMPLES}\n{shown}\n\n\b\nExit codes: {codes}"
+    """The end of a help text: real examples as they are typed, what is said of one two spaces behind it, and the exit codes."""
+    shown = "\n".join(f"  {part}" for line in lines for part in _fitting(line))
+    return f"\b\n{_EXAMPLES}\n{shown}\n\nExit codes: {codes}"
 
 
 _EXAMPLES = "Examples:"
+_SAID = re.compile(r"\s{2,}(?=[a-z])")
+_WIDTH = 80 - 4
+"""Columns that an example has on the narrowest terminal: beyond that, what is said of it stands above it."""
+
+
+def _fitting(line: str) -> list[str]:
+    typed, *said = _SAID.split(line, 1)
+    return [line] if len(line) <= _WIDTH or not said else [f"# {said[0]}", typed]
 
 
 def examples_of(epilog: str) -> list[str]:
-    """The examples at the end of a help text, as they are typed."""
+    """The examples at the end of a help text as they are typed, without what is said of them."""
+    lines = (line.strip() for line in shown_examples(epilog))
+    return [_SAID.split(line, 1)[0] for line in lines if not line.startswith("#")]
+
+
+def shown_examples(epilog: str) -> list[str]:
+    """The same as they are shown."""
     _, _, after = epilog.partition(f"{_EXAMPLES}\n")
-    return [line.strip() for line in after.partition("\n\n")[0].splitlines() if line.strip()]
+    return [line.removeprefix("  ") for line in after.partition("\n\n")[0].splitlines() if line.strip()]
 
 
 class Group(click.Group):

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.options import DAY, Form, examples, output_options
+from cli import output
+from cli.options import DAY, Form, Group, examples, output_options
 from cli.output import Column, Report, Sheet, emit, emit_record, header, say
 from cli.persons import token_file_option, token_of
 from cli.session import database
@@ -26,7 +27,7 @@ SHOWN = 50
 _CODES = "0 clean, 1 differences, 2 could not run or had nothing to compare."
 
 
-class _FilesOrCommand(click.Group):
+class _FilesOrCommand(Group):
     """A group whose first argument may be a file: then the command `files` is meant."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -37,7 +38,6 @@ class _FilesOrCommand(click.Group):
 
 @click.group(
     cls=_FilesOrCommand,
-    context_settings={"help_option_names": ["-h", "--help"]},
     epilog=examples(
         "roundledger reconcile journal.csv --mapping terminal-bets",
         "roundledger reconcile fills.csv --mapping cage-slips --day 2026-11-29 --record",
@@ -47,17 +47,17 @@ class _FilesOrCommand(click.Group):
     ),
 )
 def reconcile() -> None:
-    """Lay the ledger beside files of others: journals, cage and wallet files, counts.
+    """Lay the ledger beside files of others.
 
-    `roundledger reconcile FILE...` is short for `roundledger reconcile files FILE...`. A mapping says what the columns of a file
-    mean. Rows find each other by key; what is there twice is an exception, never the first one right; every difference has a
-    reason code, its evidence and the command to type next.
+    Journals of terminals, cage and wallet files, chip counts and drops. `roundledger reconcile FILE...` is short for `roundledger
+    reconcile files FILE...`. A mapping says what the columns of a file mean. Rows find each other by key; what is there twice is
+    an exception, never the first one right; every difference has a reason code, its evidence and the command to type next.
     """
 
 
 @reconcile.command(
     epilog=examples(
-        "roundledger reconcile journal.csv",
+        "roundledger reconcile files journal.csv",
         "roundledger reconcile journal.csv.gz --mapping my-terminals.toml --month 2026-11 --format xlsx --out november.xlsx",
         "roundledger reconcile bets.ndjson --mapping cloudevents-bets --json | jq '.rows[] | {reason, what}'",
         "roundledger reconcile journal.csv counts.csv --mapping terminal-bets --mapping chip-counts",
@@ -84,7 +84,6 @@ def reconcile() -> None:
 @click.option("--lines", type=click.IntRange(0), metavar="N", help="How many lines the sender says that the file has.")
 @click.option("--record", is_flag=True, help="Keep what was found in the database, for its state over days.")
 @click.option("--empty-is-difference", is_flag=True, help="Exit with 1 and not 2 where there is nothing to compare.")
-@click.option("--quiet", is_flag=True, help="No words, and no table: the exit code says it.")
 @click.option(
     "--limit", type=click.IntRange(0), default=SHOWN, show_default=True, help="Exceptions that a table shows; 0 shows all."
 )
@@ -98,7 +97,8 @@ def files(paths: Sequence[Path], mappings: Sequence[str], form: Form, named: str
     """Compare FILES with the ledger.
 
     CSV, NDJSON, XLSX and Parquet are read, CSV and NDJSON also as gzip. The summary stands first: what was compared, then how
-    many exceptions of each reason. Nothing is written to the database without --record, and nothing ever to the log.
+    many exceptions of each reason. Nothing is written to the database without --record, and nothing ever to the log. With --quiet
+    there is no table either: the exit code says it.
     """
     from cli.reporting import verify_place
     from projections.reconcile.result import differences, none_compared
@@ -108,7 +108,7 @@ def files(paths: Sequence[Path], mappings: Sequence[str], form: Form, named: str
     verify_place(chosen, out)
     first, last = period(day=given["day"], month=given["month"], first=given["first"], last=given["last"])
     legs = _legs(paths, mappings)
-    quiet = given["quiet"]
+    quiet = output.quiet()
     with _found(legs, given, first, last, quiet=quiet) as (result, dsn):
         if none_compared(result):
             return _nothing(given["empty_is_difference"])
@@ -341,10 +341,11 @@ def _drawn(result: Result, limit: int | None) -> Report:
 @token_file_option
 @output_options
 def resolve(exception: str, why: str, token_file: Path | None, form: Form) -> None:
-    """Resolve an exception of a recorded run, by its id or the beginning of it.
+    """Resolve an exception of a recorded run.
 
-    Who resolves it is said by the token in LEDGER_TOKEN or --token-file. It holds for the values that were found: with others the
-    exception is open again. The ledger itself is corrected by `roundledger correct` and not here.
+    It is named by its id, or by the beginning of that. Who resolves it is said by the token in LEDGER_TOKEN or --token-file. It
+    holds for the values that were found: with others the exception is open again. The ledger itself is corrected by `roundledger
+    correct` and not here.
     """
     import psycopg
 
@@ -387,7 +388,10 @@ LISTED = (
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="At most so many.")
 @output_options
 def list_(everything: bool, limit: int, form: Form) -> None:
-    """List the exceptions of recorded runs that are open, the latest first."""
+    """List the open exceptions, the latest first.
+
+    They are those of recorded runs.
+    """
     import psycopg
 
     from projections.reconcile import state
@@ -403,7 +407,7 @@ def list_(everything: bool, limit: int, form: Form) -> None:
 # ----------------------------------------------------------------------------------------------------------------------- mappings
 
 
-@reconcile.group(context_settings={"help_option_names": ["-h", "--help"]})
+@reconcile.group(cls=Group)
 def mappings() -> None:
     """The mappings that come with the program."""
 

@@ -88,7 +88,7 @@ class _Judging(Correcting):
             self.end_settlement()
         if kind not in _EFFECTS:
             self.end_correction()
-        hear = _HEARD.get(kind)
+        hear = HEARD.get(kind)
         if hear is None:
             self.find("OUT_OF_PLACE", f"a round has no event {kind.__name__}")
             return
@@ -158,7 +158,7 @@ class _Judging(Correcting):
 _EFFECTS = frozenset({OutcomeCorrected, BetCorrected, PlayerAdjusted, RoundResettled, RoundVoided})
 """What a correction brings about."""
 
-_HEARD: dict[type[Event], Callable[[_Judging, Any], None]] = {
+HEARD: dict[type[Event], Callable[[_Judging, Any], None]] = {
     RoundOpened: _Judging.open,
     BetPlaced: _Judging.placed,
     BetWithdrawn: _Judging.withdrawn,
@@ -185,3 +185,4 @@ _HEARD: dict[type[Event], Callable[[_Judging, Any], None]] = {
     PlayerAdjusted: _Judging.adjusted,
     RoundResettled: _Judging.resettled,
 }
+"""Event → how it is heard; the others are of no round (`ledger.audit.gathering`)."""

@@ -120,6 +120,7 @@ ANSWERS_NOTHING = {
     ("property", "example"),
     ("journal", "export"),
     ("completion",),
+    ("reconcile", "mappings", "show"),
     ("man",),
 }
 

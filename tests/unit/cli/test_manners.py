@@ -17,11 +17,11 @@ import pytest
 from cli.main import FORMERLY, roundledger, run
 from cli.man import pages
 from cli.near import nearest
-from cli.options import examples_of
+from cli.options import examples, examples_of, shown_examples
 from cli.output import say
 from tests.e2e.process import ROOT, environment
 
-SPEAKS_NOT = {"serve", "projections run", "rules page", "property example", "completion"}
+SPEAKS_NOT = {"serve", "projections run", "rules page", "property example", "completion", "reconcile mappings show"}
 """Commands that have no words to leave out, or whose words are a service's log."""
 
 
@@ -50,13 +50,24 @@ def test_every_help_has_examples_and_exit_codes(name: str, capsys: pytest.Captur
     assert {"0", "2"} <= set(re.findall(r"\b[0-9]+\b", codes))
 
 
+def test_what_is_said_of_an_example_is_never_broken_off() -> None:
+    """Where it does not fit a terminal of 80 columns beside the example, it stands above."""
+    long = "roundledger explain 01939f2a-b3c4-7a1f"
+    text = examples(f"{long}   the beginning of the id of a bet or of a round", f"{long}   a bet")
+    assert examples_of(text) == [long, long]
+    assert shown_examples(text) == ["# the beginning of the id of a bet or of a round", long, f"{long}   a bet"]
+    for ctx in CONTEXTS:
+        for line in shown_examples(ctx.command.epilog or ""):
+            assert len(line) <= 76 or not re.search(r"\s{2,}[a-z]", line), line
+
+
 def test_every_group_has_examples_of_its_commands() -> None:
     assert [name for name, ctx in BY_NAME.items() if type(ctx.command) is click.Group] == []
 
 
 def typed(example: str) -> list[list[str]]:
     """The command lines of this program in an example, without what is quoted and what is said of them."""
-    line = re.sub(r"'[^']*'|\"(?!\$)[^\"]*\"", "quoted", re.split(r"\s{2,}(?=[A-Za-z])", example)[0])
+    line = re.sub(r"'[^']*'|\"(?!\$)[^\"]*\"", "quoted", example)
     return [found.split() for found in re.findall(r"\broundledger ([^|;&<>)]*)", line)]
 
 
@@ -66,7 +77,8 @@ def test_every_example_is_of_commands_and_options_that_there_are(name: str) -> N
         for words in typed(example):
             ctx = ROOT_CONTEXT
             while isinstance(ctx.command, click.Group) and words and not words[0].startswith("-"):
-                word, command, words = ctx.command.resolve_command(ctx, words)
+                unnamed = words[0] not in ctx.command.list_commands(ctx) and "files" in ctx.command.list_commands(ctx)
+                word, command, words = ctx.command.resolve_command(ctx, ["files", *words] if unnamed else words)
                 assert command is not None
                 ctx = click.Context(command, info_name=word, parent=ctx)
             known = {option for param in ctx.command.get_params(ctx) for option in (*param.opts, *param.secondary_opts)}
@@ -160,8 +172,8 @@ def completed(*words: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("words", "offered"), [
-    (["repl"], {"replay"}), (["journal", ""], {"export"}), (["journal", "export", "--form"], {"--format"}),
-    (["journal", "export", "--format", ""], {"beancount", "hledger", "csv"}), (["report", "master"], {"master-game"}),
+    (["repl"], {"replay"}), (["journal", "export", "--form"], {"--format"}),
+    (["journal", "export", "--format", ""], {"beancount", "hledger", "csv"}),
 ])  # fmt: skip
 def test_bash_completes_commands_options_and_values(words: list[str], offered: set[str]) -> None:
     assert set(completed(*words)) == offered
