@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable
 from datetime import date
@@ -152,6 +153,11 @@ class Group(click.Group):
         return examples(
             *[some[0] for some in found if some][: self._SHOWN], codes="0 done, 1 a difference was found, 2 could not be done."
         )
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Day(click.ParamType[date]):

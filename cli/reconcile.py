@@ -268,6 +268,15 @@ _COMPARED = (
     Column("ledger_total", "in the ledger", "amount"),
     Column("difference", "difference", "amount"),
 )
+_WAYS = (
+    Column("table", "table"),
+    Column("gaming_day", "day"),
+    Column("currency", "currency"),
+    Column("by_terminal", "by the terminals", "amount"),
+    Column("by_ledger", "by the ledger", "amount"),
+    Column("by_count", "by the counts", "amount"),
+    Column("alone", "alone"),
+)
 _EXCEPTIONS = (
     Column("reason", "reason"),
     Column("what", "what", below=1),
@@ -311,6 +320,8 @@ def _drawn(result: Result, limit: int | None) -> Report:
     sheets = [
         Sheet(_COMPARED, [row for row in compared if row["currency"]], name="compared", title="What was compared", mixed=True)
     ]
+    if result.ways:
+        sheets.append(Sheet(_WAYS, result.ways, name="ways", title="Win by each side", mixed=True))
     if reasons:
         sheets.append(Sheet(_REASONS, reasons, name="reasons", title="Exceptions by reason"))
         sheets.append(

@@ -139,7 +139,8 @@ def shift_sheet(dsn: str, shift: str) -> Sheet:
 def outcomes(table: str | None, day: date | None, form: Form) -> None:
     """How often each table showed each outcome.
 
-    A corrected outcome is counted as corrected; of craps each throw is counted, void ones left out.
+    A corrected outcome is counted as corrected, unless its gaming day was closed by then: its books stay. Of craps each throw is
+    counted, void ones left out.
     """
     import msgspec
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,9 +9,8 @@ from uuid import UUID
 
 import click
 
-from cli import output
-from cli.options import DAY, FILE, Form, examples, output_options
-from cli.output import Column, counted, emit_csv, emit_json, emit_lines, machine, plain
+from cli.options import DAY, FILE, Form, examples, output_options, processors
+from cli.output import Column, counted, emit_csv, emit_json, emit_lines, machine, plain, quiet
 from cli.progress import Progress
 from cli.session import database
 
@@ -97,24 +95,23 @@ def verify(
 
     Each finding has a reason code, both values, the events by which it can be seen and the command to type next. Nothing is
     appended and nothing live is written. An export has no live tables; an earlier state is not compared with those of now. With
-    --quiet findings are printed, and nothing else.
+    --quiet the findings alone are printed.
     """
-    quiet = output.quiet()
     from ledger.audit.scope import Scope
 
     scope = Scope(day, table, round_, _moment(until))
-    workers = jobs or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    workers = jobs or processors()
     if file is not None:
-        verified = of_export(file, scope, workers, quiet=quiet)
+        verified = of_export(file, scope, workers)
     else:
         with database() as dsn:
-            verified = of_database(dsn, scope, workers, quiet=quiet)
+            verified = of_database(dsn, scope, workers)
     if form == "json":
         emit_json(document(verified))
     elif form == "csv":
         emit_csv(COLUMNS, [row(each) for each in verified.findings])
     else:
-        emit_lines(lines(verified, quiet=quiet))
+        emit_lines(lines(verified))
     return verified.code
 
 
@@ -126,31 +123,30 @@ def _moment(until: str | None) -> int | datetime | None:
     return None if until is None else moment(until, datetime.now(UTC), "--until")
 
 
-def of_export(file: Path, scope: Scope, jobs: int, *, quiet: bool) -> Verified:
+def of_export(file: Path, scope: Scope, jobs: int) -> Verified:
     """Checks what an export can show."""
-    return Verified(*_audited(file, scope, jobs, quiet=quiet), None)
+    return Verified(*_audited(file, scope, jobs), None)
 
 
-def _audited(where: str | Path, scope: Scope, jobs: int, *, quiet: bool) -> tuple[list[Finding], Audited]:
+def _audited(where: str | Path, scope: Scope, jobs: int) -> tuple[list[Finding], Audited]:
     from ledger.audit.run import audit
 
     with Progress("verify", unit="parts") as progress:
-        tell = None if quiet else lambda done, of: progress.update(done, total=of)
-        found = audit(where, scope, jobs=jobs, progress=tell)
+        found = audit(where, scope, jobs=jobs, progress=lambda done, of: progress.update(done, total=of))
     return found.findings, found
 
 
-def of_database(dsn: str, scope: Scope, jobs: int, *, quiet: bool) -> Verified:
+def of_database(dsn: str, scope: Scope, jobs: int) -> Verified:
     """Checks a ledger: its rounds, its live tables and its log."""
-    findings, audited = _audited(dsn, scope, jobs, quiet=quiet)
+    findings, audited = _audited(dsn, scope, jobs)
     if scope.until is not None:
         return Verified(findings, audited, None)
-    compared = _compared(dsn, scope, jobs, quiet=quiet)
+    compared = _compared(dsn, scope, jobs)
     findings = [*findings, *_rows_that_differ(compared), *_unbalanced(dsn)]
     return Verified(findings, audited, compared)
 
 
-def _compared(dsn: str, scope: Scope, jobs: int, *, quiet: bool) -> Comparison:
+def _compared(dsn: str, scope: Scope, jobs: int) -> Comparison:
     """The live tables, brought to the log's end, beside a fresh fold."""
     import psycopg
 
@@ -160,12 +156,12 @@ def _compared(dsn: str, scope: Scope, jobs: int, *, quiet: bool) -> Comparison:
 
     with psycopg.connect(dsn, autocommit=True) as conn:
         catch_up(conn)
-    with Progress("tables", unit="rows of the log" if scope.whole else "rounds") as progress:
-        tell = None if quiet else lambda done, of: progress.update(done, total=of)
+    with Progress("tables", unit="positions" if scope.whole else "rounds") as progress:
         if scope.whole:
-            return replay(dsn, tell, every=True)
+            return replay(dsn, lambda done, of: progress.update(done, total=of), every=True)
         day = None if scope.day is None else scope.day.isoformat()
-        return replay_rounds(dsn, rounds_of(dsn, day=day, table=scope.table, round=scope.round), tell, jobs=jobs)
+        rounds = rounds_of(dsn, day=day, table=scope.table, round=scope.round)
+        return replay_rounds(dsn, rounds, lambda found: progress.update(found.rounds, total=len(rounds)), jobs=jobs)
 
 
 def _rows_that_differ(compared: Comparison) -> list[Finding]:
@@ -219,7 +215,7 @@ def _unbalanced(dsn: str) -> list[Finding]:
 # ------------------------------------------------------------------------------------------------------------------- the forms
 
 
-def lines(verified: Verified, *, quiet: bool) -> list[str]:
+def lines(verified: Verified) -> list[str]:
     """As people read it."""
     from ledger.audit.run import by_code
 
@@ -227,7 +223,7 @@ def lines(verified: Verified, *, quiet: bool) -> list[str]:
     shown = [line for each in verified.findings[:SHOWN] for line in _said(each)]
     if len(verified.findings) > SHOWN:
         shown.append(f"… and {len(verified.findings) - SHOWN} more: --json or --csv has all")
-    if quiet:
+    if quiet():
         return shown
     if verified.nothing:
         return ["verify: no activity: there is nothing to check"]

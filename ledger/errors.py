@@ -189,6 +189,7 @@ CODES: dict[str, Code] = {
     "LGR-0733": Code("Nothing can be published to this stream", 503, retryable=True),
     "LGR-0740": Code("Not an export of the log", 422),
     "LGR-0741": Code("The export is not in the order of the log", 422),
+    "LGR-0742": Code("The replay cannot go on by this file", 422),
     # from 0750: reconciliation
     "LGR-0750": Code("No such mapping", 404),
     "LGR-0751": Code("The mapping cannot be read so", 422),

@@ -494,6 +494,10 @@ PAGES: dict[str, str] = {
         "In the log each event has a higher position than the one before it. A file that was sorted otherwise, or put together "
         "of two exports that overlap, is none that can be read as a log."
     ),
+    "LGR-0742": (
+        "`roundledger replay --resume FILE` writes into the file how many rounds were equal, for which scope, and goes on from "
+        "there. A file of another scope, or one that something else wrote, says nothing about this replay."
+    ),
     "LGR-0723": (
         "What a person decides (a bet declared void, chips that came too late, a hold and its release, a correction and its "
         "approval) counts by that person's token, which is stored nowhere. Had it to wait, it would be sent with the token of "

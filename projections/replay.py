@@ -69,6 +69,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     rows: dict[str, int]
     """Rows compared, by table."""
     seconds: float
+    rounds: int = 0
+    """Of a replay round by round, how many were compared."""
     differences: tuple[Difference, ...] = ()
     """The first one of each table that differs, where all tables were compared."""
 

@@ -27,8 +27,8 @@ from projections.replay import SCRATCH, Comparison, Difference, compare_table, c
 from projections.tables import PROJECTIONS
 
 Connection = psycopg.Connection[Any]
-Progress = Callable[[int, int], None]
-"""Called with (rounds compared so far, rounds to compare)."""
+Progress = Callable[[Comparison], None]
+"""Called with what was compared so far, batch by batch."""
 
 BATCH = 200
 """Rounds that are folded together, and the least that a process is begun for."""
@@ -77,25 +77,37 @@ def replay_rounds(
         row = live.execute("SELECT pg_export_snapshot()").fetchone()
         assert row is not None
         batches = [tuple(rounds[n : n + BATCH]) for n in range(0, len(rounds), BATCH)]
-        difference, events, rows, done = None, 0, dict[str, int](), 0
-        for number, found in zip(map(len, batches), _each(dsn, row[0], reached, upto, batches, jobs), strict=True):
-            done, events = done + number, events + found.events
-            rows = {table: rows.get(table, 0) + count for table, count in found.rows.items()}
-            difference = difference or found.difference
+        so_far = Comparison(
+            equal=True,
+            difference=None,
+            positions={name: str(at if upto is None else min(at, upto)) for name, at in reached.items()},
+            behind=str(max(0, (head if upto is None else min(head, upto)) - min(reached.values()))),
+            stopped=stopped,
+            events=0,
+            rows={},
+            seconds=0.0,
+        )
+        for number, found in zip(map(len, batches), _each(dsn, row[0], reached, upto, batches, jobs), strict=False):
+            so_far = _and(so_far, found, number, time.monotonic() - started)
             if progress is not None:
-                progress(done, len(rounds))
-            if difference is not None:
+                progress(so_far)
+            if not so_far.equal:
                 break
-    return Comparison(
+    return so_far
+
+
+def _and(so_far: Comparison, found: _Found, number: int, seconds: float) -> Comparison:
+    """What was compared, with the next rounds."""
+    difference = found.difference
+    return msgspec.structs.replace(
+        so_far,
         equal=difference is None,
         difference=difference,
-        positions={name: str(at if upto is None else min(at, upto)) for name, at in reached.items()},
-        behind=str(max(0, (head if upto is None else min(head, upto)) - min(reached.values()))),
-        stopped=stopped,
-        events=events,
-        rows=rows,
-        seconds=time.monotonic() - started,
         differences=() if difference is None else (difference,),
+        events=so_far.events + found.events,
+        rows={table: so_far.rows.get(table, 0) + count for table, count in found.rows.items()},
+        rounds=so_far.rounds + number,
+        seconds=seconds,
     )
 
 

@@ -127,8 +127,9 @@ class Guard:
 
     async def _admit(self, scope: Scope, headers: Headers) -> Admitted:
         access = self._access
-        with_key = "signature" in headers or "signature-input" in headers
-        with_token = "authorization" in headers
+        named = {name for name, _ in headers.raw}
+        with_key = b"signature" in named or b"signature-input" in named
+        with_token = b"authorization" in named
         if not with_key and not with_token:
             if not access.required:
                 return _ANYBODY

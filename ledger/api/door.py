@@ -54,6 +54,7 @@ HEALTH_SECONDS = 2.0
 """How long the database may take to say how it is."""
 BEHIND_SECONDS = 10.0
 """How old an event may be that is not folded yet, before the read side counts as behind."""
+_encode = msgspec.json.Encoder().encode
 _SPOOLED = 1 << 20
 """Bytes of a report beyond which it is kept on disk, and of one part in which it is sent."""
 _READERS = 8
@@ -113,7 +114,7 @@ class Door:
         if single and verdicts[0].refusal is not None:
             headers = auth.challenge(verdicts[0].refusal)
             return problems.response(verdicts[0].refusal, verdicts[0].event_id, headers, sequences=sequences)
-        return _json(Answer(items=tuple(_answer(verdict) for verdict in verdicts), sequences=sequences))
+        return _json(Answer(items=tuple([_answer(verdict) for verdict in verdicts]), sequences=sequences))
 
     async def _items(self, raw: bytes, media_type: str, caller: Caller | None) -> intake.Intake:
         """What a body holds. One that takes long to read is read in a thread, and the others are answered meanwhile."""
@@ -397,7 +398,7 @@ def _answer(verdict: Verdict) -> Item:
         id=verdict.event_id,
         status=verdict.status,
         round=verdict.round,
-        positions=tuple(map(str, verdict.positions)),
+        positions=tuple([str(position) for position in verdict.positions]),
         problem=None if refusal is None else problems.problem(refusal, verdict.event_id),
     )
 
@@ -409,4 +410,4 @@ def _sequences(verdicts: Sequence[Verdict]) -> tuple[views.Sequence, ...]:
 
 
 def _json(body: object) -> Response:
-    return Response(msgspec.json.encode(body), media_type="application/json", headers={"Cache-Control": "no-store"})
+    return Response(_encode(body), media_type="application/json", headers={"Cache-Control": "no-store"})

@@ -42,15 +42,16 @@ class OneWrite:
     def write(self, data: bytes) -> None:
         """Sends `data` before the loop's next turn."""
         if not self._held:
-            self._loop.call_soon(self._send)
+            self._loop.call_soon(self.flush)
         self._held.append(data)
 
     def close(self) -> None:
         """Sends what is held, then closes as the transport does."""
-        self._send()
+        self.flush()
         self._transport.close()
 
-    def _send(self) -> None:
+    def flush(self) -> None:
+        """Sends what is held."""
         held, self._held = self._held, []
         if held:
             self._transport.write(b"".join(held))
@@ -79,6 +80,11 @@ class BoundedHttp(HttpToolsProtocol):
         if self.transport.is_closing():
             # By TLS an end is agreed on, and an idle client does not answer: it would hold up the service's own end.
             self.loop.call_later(GOODBYE_SECONDS, self.transport.abort)
+
+    def on_response_complete(self) -> None:
+        # Whoever waits for the answer reads it while the rest of the request's work is done.
+        cast(OneWrite, self.transport).flush()
+        super().on_response_complete()
 
     def data_received(self, data: bytes) -> None:
         self._began = False

@@ -7,6 +7,7 @@ number of series, whoever asks for what.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from prometheus_client import (
     CollectorRegistry,
@@ -117,10 +118,17 @@ class Metrics:
             registry=registry,
         )
 
+        # To find a series by its labels takes longer than to count in it.
+        self._series_of = cache(
+            lambda method, route, status: (self._requests.labels(method, route, str(status)), self._seconds.labels(route))
+        )
+        self._verdicts_of = cache(self._verdicts.labels)
+
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request was answered; `route` is a path of the door as it is declared, or `other`."""
-        self._requests.labels(method if method in _METHODS else "other", route, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
+        requests, durations = self._series_of(method if method in _METHODS else "other", route, status)
+        requests.inc()
+        durations.observe(seconds)
 
     def judged(self, verdicts: Sequence[Verdict]) -> None:
         """What became of the reports of one post."""
@@ -135,9 +143,10 @@ class Metrics:
             if verdict.received is not None and verdict.received.missing:
                 gaps += 1
         for labels, number in counted.items():
-            self._verdicts.labels(*labels).inc(number)
+            self._verdicts_of(*labels).inc(number)
         self._events.inc(events)
-        self._gaps.inc(gaps)
+        if gaps:
+            self._gaps.inc(gaps)
 
     def appended(self, reports: int, seconds: float) -> None:
         """A group was committed."""

@@ -15,6 +15,7 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import lru_cache
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -88,7 +89,11 @@ def too_often(seconds: float, scope: Scope) -> ASGIApp:
 
 def address(scope: Scope) -> str:
     """Where a request came from; of IPv6 the network, for each machine has countless addresses in its own."""
-    host = (scope.get("client") or ("",))[0]
+    return _named((scope.get("client") or ("",))[0])
+
+
+@lru_cache(maxsize=1024)
+def _named(host: str) -> str:
     try:
         found = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

@@ -107,7 +107,7 @@ class Rounds(Application[UUID]):
 
     def close(self) -> None:
         """Gives back its tables and closes its connections."""
-        if self._begun is not None and self._begun.descriptor is not None:
+        if self._begun is not None and not self._begun.finishing:
             with suppress(Exception):  # its loop has ended, and nobody waits for the answer
                 self._begun.finish()
         with self._lock:
@@ -474,6 +474,8 @@ class Begun:
 
     def __init__(self, rounds: Rounds, reports: Sequence[Report], waiting: list[int]) -> None:
         self.descriptor: int | None = None
+        self.finishing = False
+        """Whether a thread has it."""
         self._rounds = rounds
         self._reports = reports
         self._waiting = waiting
@@ -516,6 +518,7 @@ class Begun:
     def finish(self) -> list[Verdict]:
         """The verdicts, after all waiting that it takes. Raises what `Rounds.post` raises."""
         rounds = self._rounds
+        self.finishing = True
         try:
             with rounds._sure():
                 if self.descriptor is not None:

@@ -125,6 +125,10 @@ class Documents:
             )
         )
 
+    def days_closed(self, position: int) -> int:
+        """How many gaming days were closed before a position."""
+        return sum(at < position for at, _, _ in self._closed) if self._closed else 0
+
     def open_day(self, house: House, at: datetime, position: int) -> date:
         """The book day to which what happens at a time is posted: of those that are closed by a position, the one after."""
         closed = max((day for closed_at, of, day in self._closed if of == house.id and closed_at < position), default=None)

@@ -17,11 +17,10 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.audit.gathering import OF_NO_ROUND, Row
+from ledger.audit.gathering import OF_NO_ROUND, Row, decoded
 from ledger.audit.scope import EVERYTHING, Scope
 from ledger.errors import Refusal
 from ledger.events import DocumentRecorded, GamingDayClosed, Recorded, RoundOpened, RoundSettled, RoundVoided
-from ledger.store import codec
 
 _CHUNK = 1 << 22
 """Bytes that are read at a time."""
@@ -37,7 +36,7 @@ class _Line(msgspec.Struct, gc=False):
     """What is read of a CloudEvent."""
 
     position: str
-    subject: UUID
+    subject: str
     version: str
     type: str
     data: msgspec.Raw
@@ -151,8 +150,7 @@ class ExportSource:
                 seen.take(kind, stream, chunk, at)
                 if kind in _HOUSE:
                     begin, end = chunk.rfind(b"\n", 0, at) + 1, chunk.find(b"\n", at)
-                    row = self._row(chunk[begin : end if end >= 0 else len(chunk)])
-                    seen.house.append(Recorded(row[0], row[1], row[2], codec.decode(row[3], row[4], " at position %d", row[0])))
+                    seen.house.append(decoded(self._row(chunk[begin : end if end >= 0 else len(chunk)])))
         return seen.done()
 
     def _heads_by_line(self, chunk: bytes) -> list[tuple[bytes, bytes, int]]:
@@ -162,7 +160,7 @@ class ExportSource:
             if line.strip():
                 found = self._line(line)
                 kind = found.type.removeprefix(_PREFIX).partition(".")[0]
-                heads.append((kind.encode(), str(found.subject).encode(), at))
+                heads.append((kind.encode(), found.subject.encode(), at))
             at += len(line)
         return heads
 
@@ -219,8 +217,9 @@ class ExportSource:
 
     def whole_rounds(self, streams: Collection[UUID]) -> Iterator[Row]:
         """The events of these rounds, whatever the scope."""
+        wanted = {str(stream) for stream in streams}
         for part in self.parts(1):
-            yield from (row for row in self.rows(part) if row[1] in streams)
+            yield from (row for row in self.rows(part) if row[1] in wanted)
 
     # Where it ends.
 

@@ -21,7 +21,8 @@ Connection = psycopg.Connection[Any]
 _ENDING = (RoundSettled.TOPIC, RoundVoided.TOPIC)
 _BATCH = 200
 """Rounds that are fetched together where they are read one by one."""
-_TYPES = ("int8", "uuid", "int8", "text", "bytea", "int8", "int4")
+_TYPES = ("int8", "bytea", "int8", "text", "bytea", "int8", "int4")
+"""Of the columns; of a stream's id its bytes."""
 
 
 class Part(NamedTuple):

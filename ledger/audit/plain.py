@@ -1,34 +1,104 @@
 """The quick look: whether a round is as plain as most, and all of it right.
 
 Most rounds are opened, bet on, closed, decided and paid, and that is all. Of such a round it is enough to lay the lines beside
-what each spot pays on the outcome, which is worked out once and then looked up. Whatever is not plain, or not right to the last
-letter, is judged with care (`ledger.audit.judging`): here nothing is ever found, only passed.
+what each spot pays on the outcome, which is worked out once and then looked up; and of its payloads only what is compared is
+decoded. Whatever is not plain, or not right to the last letter, is judged with care (`ledger.audit.judging`): here nothing is
+ever found, only passed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
-from uuid import UUID
+
+import msgspec
 
 from ledger.audit.documents import Documents
 from ledger.audit.due import by_payoff
+from ledger.audit.gathering import Row
 from ledger.audit.terms import wrong_moment, wrong_terms
 from ledger.errors import Refusal
-from ledger.events import (
-    BetPlaced,
-    BettingClosed,
-    OutcomeRecorded,
-    PayoutMade,
-    Recorded,
-    RoundOpened,
-    RoundSettled,
-)
+from ledger.events import BetPlaced, BettingClosed, OutcomeRecorded, PayoutMade, RoundOpened, RoundSettled
 from ledger.money import MinorUnits, parse_minor
-from ledger.rules import Outcome, Regulation, Spot
+from ledger.rules import Outcome, Regulation
 
 _MOST = 100_000
 """Results that are kept; then they are worked out anew."""
+
+# Of each payload what is compared. Ids are left as text: as they are written they are the same, or they are not.
+
+
+class _Placed(msgspec.Struct, gc=False):
+    bet: str
+    player: str
+    spot: str
+    stake: str
+    currency: str
+    numbers: tuple[int, ...] = ()
+    late: bool = False
+
+
+class _Closed(msgspec.Struct, gc=False):
+    cause: str
+
+
+class _Lost(msgspec.Struct, gc=False):
+    bet: str
+    player: str
+    spot: str
+    stake: str
+    edge: str
+    article: str
+
+
+class _Shown(msgspec.Struct, gc=False):
+    raw: str
+    outcome: str
+    shown: str
+    currency: str
+    lost: tuple[_Lost, ...] = ()
+
+
+class _Paid(msgspec.Struct, gc=False):
+    bet: str
+    player: str
+    spot: str
+    result: str
+    currency: str
+    stake: str
+    odds: str
+    prize_exact: str
+    prize: str
+    commission: str
+    breakage: str
+    net_prize: str
+    returned: str
+    edge: str
+    article: str
+
+
+class _Settled(msgspec.Struct, gc=False):
+    currency: str
+    bets: int
+    handle: str
+    prizes: str
+    commission: str
+    breakage: str
+    returned: str
+    carried: str = "0"
+    successor: str | None = None
+
+
+_opened = msgspec.json.Decoder(RoundOpened).decode
+_placed = msgspec.json.Decoder(_Placed).decode
+_closed = msgspec.json.Decoder(_Closed).decode
+_shown = msgspec.json.Decoder(_Shown).decode
+_paid = msgspec.json.Decoder(_Paid).decode
+_settled = msgspec.json.Decoder(_Settled).decode
+_OPENED, _PLACED, _CLOSED, _SHOWN, _PAID, _SETTLED = (
+    kind.TOPIC for kind in (RoundOpened, BetPlaced, BettingClosed, OutcomeRecorded, PayoutMade, RoundSettled)
+)
 
 
 class Result(NamedTuple):
@@ -65,14 +135,17 @@ class _Table:
     def __init__(self, regulation: Regulation, payable_unit: MinorUnits) -> None:
         self.regulation = regulation
         self.payable_unit = payable_unit
-        self.spots: dict[str, Spot] = {}
+        self.numbers: dict[str, tuple[int, ...]] = {}
+        """Of each spot in its canonical form that was bet on, the numbers that it covers."""
         self.outcomes: dict[str, Outcome] = {}
         self.results: dict[tuple[str, str, int], Result] = {}
 
-    def spot(self, text: str) -> Spot:
-        """The spot. Raises Refusal."""
-        found = self.spots[text] = self.regulation.spot(text)
-        return found
+    def learn(self, text: str) -> tuple[int, ...] | None:
+        """The numbers of a spot; None where it is not written in its canonical form. Raises Refusal."""
+        spot = self.regulation.spot(text)
+        if spot.text != text:
+            return None
+        return self.numbers.setdefault(text, spot.numbers)
 
     def outcome(self, raw: str) -> Outcome:
         """The outcome. Raises Refusal."""
@@ -106,18 +179,18 @@ class Looking:
         self._documents = documents
         self._tables: dict[tuple[str, str], _Table] = {}
         self._terms: set[tuple[str, ...]] = set()
+        self._moments: set[tuple[object, ...]] = set()
 
-    def passes(self, events: Sequence[Recorded]) -> Plain | None:
+    def passes(self, rows: Sequence[Row]) -> Plain | None:
         """What the round came to where it is plain and right; None where it has to be judged with care."""
-        opened = events[0].body
-        if type(opened) is not RoundOpened or type(events[-1].body) is not RoundSettled:
-            return None
-        table = self._table(opened, events[0].position)
-        if table is None:
+        first = rows[0]
+        if first[3] != _OPENED or rows[-1][3] != _SETTLED or first[2] != 1:
             return None
         try:
-            return _passes(events, table, opened.currency)
-        except Refusal:
+            opened = _opened(first[4])
+            table = self._table(opened, first[0])
+            return None if table is None else _passes(rows, table, opened.currency)
+        except (Refusal, msgspec.DecodeError, UnicodeDecodeError):
             return None
 
     def _table(self, opened: RoundOpened, position: int) -> _Table | None:
@@ -129,7 +202,7 @@ class Looking:
             if wrong_terms(self._documents, opened):
                 return None
             self._terms.add(terms)
-        if wrong_moment(self._documents, opened, position):
+        if not self._in_its_moment(opened, position):
             return None
         key = (opened.regulation_hash, opened.payable_unit)
         found = self._tables.get(key)
@@ -138,103 +211,117 @@ class Looking:
             found = self._tables[key] = _Table(regulation, int(opened.payable_unit))
         return found
 
+    def _in_its_moment(self, opened: RoundOpened, position: int) -> bool:
+        """Whether the law and the gaming day are right: alike for all rounds of one minute, as long as no day is closed in it."""
+        minute: datetime = opened.received_at.replace(second=0, microsecond=0)
+        moment = (
+            *(minute, self._documents.days_closed(position), opened.gaming_day),
+            *(opened.regulation_hash, opened.property_hash, opened.applied),
+        )
+        if moment in self._moments:
+            return True
+        if wrong_moment(self._documents, opened, position):
+            return False
+        if len(self._moments) >= _MOST:
+            self._moments.clear()
+        self._moments.add(moment)
+        return True
 
-def _passes(events: Sequence[Recorded], table: _Table, currency: str) -> Plain | None:
-    spots, bets = table.spots, dict[UUID, BetPlaced]()
-    position, at, number = events[0].position, 0, len(events)
+
+def _passes(rows: Sequence[Row], table: _Table, currency: str) -> Plain | None:
+    known, bets = table.numbers, dict[str, _Placed]()
+    position, at, count, caused = rows[0][0], 0, len(rows), rows[0][6]
+    claims = caused is not None
+    if claims and caused != 1:
+        return None
     while True:  # the bets
         at += 1
-        recorded = events[at]
-        body = recorded.body
-        if recorded.version != at + 1 or recorded.position <= position:
+        row = rows[at]
+        if row[2] != at + 1 or row[0] <= position or (claims and row[6] != 1):
             return None
-        position = recorded.position
-        if type(body) is not BetPlaced:
+        position = row[0]
+        if row[3] != _PLACED:
             break
-        spot = spots.get(body.spot) or table.spot(body.spot)
-        if spot.numbers != body.numbers or spot.text != body.spot or body.late or body.currency != currency or body.bet in bets:
+        bet = _placed(row[4])
+        numbers = known.get(bet.spot)
+        if numbers is None:
+            numbers = table.learn(bet.spot)
+        if bet.numbers != numbers or bet.late or bet.currency != currency or bet.bet in bets:
             return None
-        bets[body.bet] = body
-    if type(body) is not BettingClosed or at + 2 >= number:
+        bets[bet.bet] = bet
+    if row[3] != _CLOSED or at + 2 >= count or not _closed(row[4]).cause:
         return None
-    recorded = events[at + 1]
-    shown = recorded.body
-    if type(shown) is not OutcomeRecorded or shown.currency != currency or recorded.version != at + 2:
+    at += 1
+    row = rows[at]
+    if row[3] != _SHOWN or row[2] != at + 1 or row[0] <= position or (claims and row[6] != count - at):
         return None
-    if recorded.position <= position:
-        return None
+    shown = _shown(row[4])
     outcome = table.outcomes.get(shown.raw) or table.outcome(shown.raw)
-    if outcome.text != shown.outcome or outcome.shown != shown.shown or outcome.throws:
+    if (outcome.text, outcome.shown, currency) != (shown.outcome, shown.shown, shown.currency) or outcome.throws:
         return None
-    return _settled(events, at + 2, recorded.position, table, bets, shown, outcome.slot, currency)
+    winners = _collected(table, bets, shown, outcome.slot)
+    if winners is None or at + len(winners) + 2 != count:
+        return None
+    lost = sum(int(line.stake) for line in shown.lost)
+    return _rewarded(rows, at + 1, winners, len(bets), lost, currency)
 
 
-def _settled(
-    events: Sequence[Recorded],
-    at: int,
-    position: int,
-    table: _Table,
-    bets: dict[UUID, BetPlaced],
-    shown: OutcomeRecorded,
-    slot: int,
-    currency: str,
-) -> Plain | None:
-    """The losers as the outcome names them, then every payout in its order, then the totals, and nothing more."""
-    results = table.results
-    winners: list[tuple[int, BetPlaced, Result]] = []
-    lines, taken, lost = shown.lost, 0, 0
-    handle = prizes = commission = breakage = returned = 0
-    for bet in bets.values():
+_Winner = tuple[int, _Placed, Result]
+
+
+def _collected(table: _Table, bets: dict[str, _Placed], shown: _Shown, slot: int) -> list[_Winner] | None:
+    """The losers are those that the outcome names, in the order of the bets; then what is left wins, in the order of payment."""
+    results, winners, lines = table.results, list[_Winner](), iter(shown.lost)
+    for id_, bet in bets.items():
         key = (bet.spot, bet.stake, slot)
         result = results.get(key) or table.result(key)
         if result.rank >= 0:
             winners.append((result.rank, bet, result))
             continue
-        if taken == len(lines):
-            return None
-        line = lines[taken]
-        taken += 1
-        if line.bet != bet.bet or line.player != bet.player or (line.spot, line.stake, line.edge, line.article) != result.paid:
-            return None
-        lost += result.stake
-    if taken != len(lines) or at + len(winners) + 1 != len(events):
-        return None
-    winners.sort(key=_rank)
-    for _, bet, result in winners:
-        recorded = events[at]
-        paid = recorded.body
-        at += 1
-        if (
-            type(paid) is not PayoutMade
-            or paid.bet != bet.bet
-            or paid.player != bet.player
-            or paid.currency != currency
-            or recorded.version != at
-            or recorded.position <= position
-            or (
-                *(paid.spot, paid.result, paid.stake, paid.odds, paid.prize_exact, paid.prize, paid.commission),
-                *(paid.breakage, paid.net_prize, paid.returned, paid.edge, paid.article),
-            )
-            != result.paid
+        line = next(lines, None)
+        if line is None or (line.bet, line.player, line.spot, line.stake, line.edge, line.article) != (
+            *(id_, bet.player),
+            *result.paid,
         ):
             return None
-        position = recorded.position
+    if next(lines, None) is not None:
+        return None
+    winners.sort(key=_rank)
+    return winners
+
+
+def _rewarded(rows: Sequence[Row], at: int, winners: list[_Winner], bets: int, lost: int, currency: str) -> Plain | None:
+    """Every payout in its order, then the totals, and nothing more."""
+    position = rows[at - 1][0]
+    handle, prizes, commission, breakage, returned = lost, 0, 0, 0, 0
+    for _, bet, result in winners:
+        row = rows[at]
+        at += 1
+        if row[3] != _PAID or row[2] != at or row[0] <= position or row[6] is not None:
+            return None
+        position = row[0]
+        paid = _paid(row[4])
+        said = (
+            *(paid.spot, paid.result, paid.stake, paid.odds, paid.prize_exact, paid.prize, paid.commission),
+            *(paid.breakage, paid.net_prize, paid.returned, paid.edge, paid.article),
+        )
+        if said != result.paid or (paid.bet, paid.player, paid.currency) != (bet.bet, bet.player, currency):
+            return None
         handle += result.handle
         prizes += result.prize
         commission += result.commission
         breakage += result.breakage
         returned += result.returned
-    recorded = events[at]
-    body = recorded.body
-    handle += lost
-    right = (len(bets), str(handle), str(prizes), str(commission), str(breakage), str(returned), "0", None, currency)
-    if type(body) is not RoundSettled or recorded.version != at + 1 or recorded.position <= position:
+    row = rows[at]
+    if row[3] != _SETTLED or row[2] != at + 1 or row[0] <= position or row[6] is not None:
         return None
-    said = (body.bets, body.handle, body.prizes, body.commission, body.breakage, body.returned)
-    if (*said, body.carried, body.successor, body.currency) != right:
+    body = _settled(row[4])
+    totals = (body.bets, body.handle, body.prizes, body.commission, body.breakage, body.returned)
+    right = (bets, str(handle), str(prizes), str(commission), str(breakage), str(returned), "0", None, currency)
+    if (*totals, body.carried, body.successor, body.currency) != right:
         return None
-    return Plain(currency, len(bets), len(winners), handle, lost, prizes, commission, breakage)
+    return Plain(currency, bets, len(winners), handle, lost, prizes, commission, breakage)
 
 
-def _rank(winner: tuple[int, BetPlaced, Result]) -> int:
+def _rank(winner: _Winner) -> int:
     return winner[0]

@@ -11,7 +11,7 @@ says of them (`standing`) and what should be true (`want`); `Told.due` says what
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -21,7 +21,7 @@ from ledger.audit.documents import Documents
 from ledger.audit.findings import Finding, finding
 from ledger.audit.from_export import ExportSource
 from ledger.audit.from_log import LogSource
-from ledger.audit.gathering import Gatherer, Row
+from ledger.audit.gathering import Gatherer, Row, decoded, uuid
 from ledger.audit.judging import Judgement, judge
 from ledger.audit.scope import EVERYTHING, Scope
 from ledger.errors import Refusal
@@ -55,8 +55,8 @@ class Reading:
         self.documents = Documents.of_log(house)
         """The regulations and configurations that the log holds."""
         self.findings: list[Finding] = []
-        """What is wrong with no round in particular; complete once all rounds have come."""
-        self._gatherer = Gatherer(wanted=scope.takes, afterwards=following, unreadable=self._unreadable)
+        """Events that cannot be read; complete once all rounds have come."""
+        self._gatherer = Gatherer(wanted=scope.takes, afterwards=following)
 
     @property
     def events(self) -> int:
@@ -71,21 +71,28 @@ class Reading:
     def rounds(self) -> Iterator[list[Recorded]]:
         """The events of each round of the scope; one that is still under way comes at the end, as far as it has gone."""
         for part in self._source.parts(1):
-            yield from self._gatherer.whole(self._source.rows(part))
-        yield from self._gatherer.rest()
+            for rows in self._gatherer.whole(self._source.rows(part)):
+                yield readable(rows, self.findings)
+        for rows in self._gatherer.rest():
+            yield readable(rows, self.findings)
 
     def judgements(self) -> Iterator[Judgement]:
         """Each round of the scope, judged."""
         for events in self.rounds():
-            yield judge(events, self.documents, events[0].stream)
-
-    def _unreadable(self, row: Row, refusal: Refusal) -> None:
-        self.findings.append(unreadable(row, refusal))
+            if events:
+                yield judge(events, self.documents, events[0].stream)
 
 
-def unreadable(row: Row, refusal: Refusal) -> Finding:
-    """An event that cannot be read, as a finding."""
-    return finding("UNREADABLE", refusal.detail, stream=row[1], found=f"position {row[0]}, version {row[2]}, {row[3]}")
+def readable(rows: Iterable[Row], findings: list[Finding]) -> list[Recorded]:
+    """The events that can be read; each that cannot becomes a finding."""
+    events = []
+    for row in rows:
+        try:
+            events.append(decoded(row))
+        except Refusal as refusal:
+            where = f"position {row[0]}, version {row[2]}, {row[3]}"
+            findings.append(finding("UNREADABLE", refusal.detail, stream=uuid(row[1]), found=where))
+    return events
 
 
 @contextmanager

@@ -22,13 +22,12 @@ from ledger.audit.documents import Documents
 from ledger.audit.findings import Finding
 from ledger.audit.from_export import ExportSource, Stretch, Survey, following
 from ledger.audit.from_log import LogSource
-from ledger.audit.gathering import Gatherer, Row
+from ledger.audit.gathering import Gatherer, Row, Stream, uuid
 from ledger.audit.judging import Judgement, judge
 from ledger.audit.plain import Looking, Plain
-from ledger.audit.reading import unreadable
+from ledger.audit.reading import readable
 from ledger.audit.scope import EVERYTHING, Scope
 from ledger.audit.told import Link
-from ledger.errors import Refusal
 from ledger.events import Recorded
 
 Progress = Callable[[int, int], None]
@@ -152,10 +151,10 @@ class Done(NamedTuple):
     tally: Tally
     findings: list[Finding]
     links: list[Link]
-    beside: list[Recorded]
-    left: list[Recorded]
+    beside: list[Row]
+    left: list[Row]
     """What is not whole in this part."""
-    following: Mapping[UUID, int]
+    following: Mapping[Stream, int]
     position: int
     claims: Mapping[UUID, Claimed] = {}
 
@@ -263,28 +262,15 @@ def _looking(house: tuple[Recorded, ...]) -> tuple[Documents, Looking]:
 def _judge_part(work: Work, part: Any) -> Done:
     documents, looking = _looking(work.house)
     done = Done(Tally(), [], [], [], [], {}, 0)
-
-    def cannot(row: Row, refusal: Refusal) -> None:
-        done.findings.append(unreadable(row, refusal))
-
-    claims = Claims() if isinstance(work.where, str) and work.scope.whole else None
     gatherer = Gatherer(
-        claims=claims,
-        wanted=None if work.scope.whole else work.scope.takes,
-        afterwards=work.following,
-        beside=done.beside.append,
-        unreadable=cannot,
+        wanted=None if work.scope.whole else work.scope.takes, afterwards=work.following, beside=done.beside.append
     )
+    claims = Claims()
     with _rows(work, part) as rows:
-        for events in gatherer.whole(rows):
-            _judge(events, documents, looking, done)
+        for round_ in gatherer.whole(rows):
+            _judge(round_, documents, looking, done, claims)
     done.tally.events = gatherer.events
-    return done._replace(
-        left=gatherer.left(),
-        following=gatherer.following,
-        position=gatherer.position,
-        claims={} if claims is None else claims.left,
-    )
+    return done._replace(left=gatherer.left(), following=gatherer.following, position=gatherer.position, claims=claims.left)
 
 
 @contextmanager
@@ -296,12 +282,15 @@ def _rows(work: Work, part: Any) -> Iterator[Iterator[Row]]:
         yield source.rows(part)
 
 
-def _judge(events: list[Recorded], documents: Documents, looking: Looking, done: Done) -> None:
-    passed = looking.passes(events)
+def _judge(rows: list[Row], documents: Documents, looking: Looking, done: Done, claims: Claims) -> None:
+    passed = looking.passes(rows)
     if passed is not None:
         done.tally.plain(passed)
         return
-    judgement = judge(events, documents, events[0].stream)
+    events = readable(rows, done.findings)
+    for recorded, row in zip(events, rows, strict=False) if len(events) == len(rows) else ():
+        claims.take(recorded, row[6])
+    judgement = judge(events, documents, uuid(rows[0][1]))
     done.tally.judged(judgement)
     done.findings.extend(judgement.findings)
     done.links.extend(judgement.links)
@@ -319,6 +308,8 @@ class _Merging:
         self._chains = Chains()
         self._beside = Beside()
         self._claims = Claims()
+        self._logged = isinstance(work.where, str)
+        """Whether rows say what each report brought about: the log has that, an export has not."""
         self._gatherer = Gatherer(wanted=None if work.scope.whole else work.scope.takes, afterwards=work.following)
 
     def take(self, done: Done) -> None:
@@ -327,7 +318,7 @@ class _Merging:
         self.findings += done.findings
         self.position = max(self.position, done.position)
         self._chains.take(done.links)
-        self._beside.take(done.beside)
+        self._take_beside(done.beside)
         self._claims.add(done.claims)
         self._judge(self._gatherer.take_up(done.left, done.following))
 
@@ -338,12 +329,20 @@ class _Merging:
             self._follow(source)
         self.findings += self._chains.finish()
         if self._work.scope.whole:
-            self.findings += [*self._beside.findings, *self._claims.finish()]
+            self.findings += self._beside.findings
+            self.findings += self._claims.finish() if self._logged else []
 
-    def _judge(self, rounds: Iterable[list[Recorded]]) -> None:
+    def _take_beside(self, rows: list[Row]) -> None:
+        events = readable(rows, self.findings)
+        self._beside.take(events)
+        if self._logged:
+            for recorded, row in zip(events, rows, strict=False) if len(events) == len(rows) else ():
+                self._claims.take(recorded, row[6])
+
+    def _judge(self, rounds: Iterable[list[Row]]) -> None:
         done = Done(self.tally, self.findings, [], [], [], {}, 0)
-        for events in rounds:
-            _judge(events, self._documents, self._looking, done)
+        for rows in rounds:
+            _judge(rows, self._documents, self._looking, done, self._claims)
         self._chains.take(done.links)
 
     def _follow(self, source: LogSource | ExportSource) -> None:
@@ -353,8 +352,8 @@ class _Merging:
             seen |= wanted
             gatherer = Gatherer(afterwards=self._work.following)
             rounds = [*gatherer.whole(source.whole_rounds(wanted)), *gatherer.rest()]
-            for events in rounds:
-                self._chains.answer(judge(events, self._documents, events[0].stream))
+            for rows in rounds:
+                self._chains.answer(judge(readable(rows, []), self._documents, uuid(rows[0][1])))
 
 
 def _in_order(findings: Sequence[Finding]) -> list[Finding]:

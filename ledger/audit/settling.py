@@ -129,7 +129,7 @@ class Settling(Betting):
                 "OUTCOME_DIFF", f"{regulation.game} cannot show this: {refusal.detail}", found=f"{body.raw}, {body.outcome}"
             )
             return None
-        if (said.text, said.shown) != (body.outcome, body.shown):
+        if not on_record(regulation, said, body.outcome, body.shown):
             self.find(
                 "OUTCOME_DIFF",
                 f"what was written, {body.raw}, is not the outcome on record",
@@ -269,7 +269,7 @@ class Settling(Betting):
         elif got.stake != want.stake:
             self.find(
                 "STAKE_DIFF",
-                f"another stake than that on {want.spot} was settled",
+                f"another stake than that on {want.spot} was settled{_hundredfold(want.stake, got.stake)}",
                 bet,
                 expected=due.stake,
                 found=whole(got.stake),
@@ -305,9 +305,8 @@ class Settling(Betting):
         name = next((each for each in ("returned", "net_prize", "commission", "prize", "breakage") if each in wrong), wrong[0])
         rounding = self._rounded_otherwise(due, got)
         code = "ROUNDING_DIFF" if rounding else "AMOUNT_DIFF"
-        what = f"{due.spot}: {name.replace('_', ' ')} is not what the regulation gives" + (
-            ", by its rounding" if rounding else ""
-        )
+        what = f"{due.spot}: {name.replace('_', ' ')} is not what the regulation gives"
+        what += ", by its rounding" if rounding else _hundredfold(bet.want.net_prize, got.net_prize)
         expected, found = getattr(bet.want, name), getattr(got, name)
         self.find(code, what, bet, expected=whole(expected), found=whole(found), also=also)
 
@@ -488,6 +487,14 @@ class Settling(Betting):
         raise NotImplementedError
 
 
+def on_record(regulation: Regulation, said: Outcome, text: str, shown: str) -> bool:
+    """Whether an outcome is on record as it was said, in canonical form and in words.
+
+    The words of a throw of craps name the dice as they lay; releases before 0.3.0 named them in canonical order.
+    """
+    return said.text == text and shown in (said.shown, regulation.outcome(said.text).shown)
+
+
 def totals(standings: Iterable[Standing]) -> dict[str, str]:
     """The totals of a settlement; bets that are open or void are none of it, and a push is no handle."""
     resolved = [each for each in standings if each.result in RESOLVED]
@@ -526,6 +533,11 @@ def _standing_of_paid(body: PayoutMade) -> Standing:
         edge=body.edge,
         article=body.article,
     )
+
+
+def _hundredfold(expected: str, found: str) -> str:
+    """What may be behind a difference: an amount of whole units that was taken for one of minor units."""
+    return ", a hundred times as much: was it meant in another unit?" if expected != "0" and found == expected + "00" else ""
 
 
 def _line(point: int, *, decided: bool) -> str:

@@ -18,7 +18,7 @@ import duckdb
 import psycopg
 
 from ledger.errors import Refusal
-from projections.reconcile import comparing, files, ledger, matching, repairs
+from projections.reconcile import comparing, files, ledger, matching, repairs, ways
 from projections.reconcile.files import Staged
 from projections.reconcile.mapping import MappingFile, column_missing
 from projections.reconcile.sides import SIDES
@@ -132,8 +132,9 @@ def reconciled(
             db.execute(f"CREATE TABLE x ({columns})")
             run = _Run(db, conn, place, asked, progress)
             found = [run.leg(n, leg) for n, leg in enumerate(legs)]
+            three = run.three_ways(found)
             run.close(found)
-            yield Result(db, asked, found, run.position, run.notes)
+            yield Result(db, asked, found, run.position, run.notes, three)
         finally:
             db.close()
 
@@ -250,6 +251,10 @@ class _Run:
             self._db.execute(f"ALTER TABLE x ADD COLUMN {column} {kind}")
             self._db.execute(f"UPDATE x SET {column} = {value}")
 
+    def three_ways(self, legs: Sequence[LegResult]) -> list[dict[str, Any]]:
+        """The win of each table and day by terminals, ledger and counts, where files of more than one of these were given."""
+        return ways.compare(self._db, self._conn, legs, self._asked)
+
     def _one(self, query: str) -> int:
         row = self._db.execute(query).fetchone()
         assert row is not None
@@ -299,6 +304,7 @@ class _LegRun:
         comparison.run()
         self._control(comparison)
         self._figures()
+        ways.keep(db, mapping, self._number)
         for number in self._file_numbers:
             db.execute(f"DROP TABLE raw_{number}")
         return self._result

@@ -92,10 +92,10 @@ _BETS = {
     "prize": Field("amount", "v.prize", "the prize", "AMOUNT_DIFF"),
     "net_prize": Field("amount", "v.net_prize", "the prize after commission and breakage", "AMOUNT_DIFF"),
     "commission": Field("amount", "v.commission", "the commission kept", "AMOUNT_DIFF"),
-    "returned": Field("amount", "v.returned", "what of the stake went back", "AMOUNT_DIFF"),
+    "returned": Field("amount", "v.returned - v.net_prize", "what of the stake went back", "AMOUNT_DIFF"),
     "paid": Field(
         "amount",
-        "coalesce(v.net_prize, 0) + coalesce(v.returned, 0)",
+        "coalesce(v.returned, 0)",
         "what left the table for the bet: net prize and stake returned",
         "AMOUNT_DIFF",
     ),

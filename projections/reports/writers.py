@@ -438,6 +438,7 @@ def write_html(report: Report, out: Out) -> None:
         rows=report.rows(),
         closing=lambda: closing(report),
         named=named,
+        whole={"date", "time"},
         numeric={"amount", "count", "position", "percent", "number", "probability", "exact"},
     )
     stream.enable_buffering(200)

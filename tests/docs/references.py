@@ -21,6 +21,7 @@ import psycopg
 from cli.main import roundledger
 from ledger import events, reports, rights
 from ledger.api import codes
+from ledger.audit.findings import CODES as FINDINGS
 from ledger.errors import CODES
 from ledger.pages import page
 from ledger.reports import TYPES, Data
@@ -71,6 +72,12 @@ GROUPS = {
     "07": "The command line",
     "08": "Who may do what",
 }
+
+
+OF_FINDINGS = """`roundledger verify` names what it finds by one of these codes. A code never changes its meaning, and a finding
+keeps its id from run to run as long as the same thing is wrong at the same place. How they are found is told in
+[what the audit does](../explanation/audit.md).
+"""
 
 
 def events_page() -> str:
@@ -274,6 +281,12 @@ def _commands(ctx: click.Context) -> Iterator[tuple[str, str]]:
             assert command is not None
             if not command.hidden:
                 yield from _commands(click.Context(command, info_name=name, parent=ctx, **_ON_PAPER))
+
+
+def findings_page() -> str:
+    """The reason codes of an audit."""
+    codes = ["| code | what it says |\n|---|---|", *(f"| `{code}` | {words} |" for code, words in FINDINGS.items())]
+    return _page(["# Findings\n", _HEAD, OF_FINDINGS, "\n".join(codes) + "\n"])
 
 
 def _named(account: str) -> str:
@@ -572,6 +585,7 @@ def main() -> int:
     (PAGES / "refusals.md").write_text(refusals_page(), "utf-8")
     (PAGES / "mappings.md").write_text(mappings_page(), "utf-8")
     (PAGES / "reason-codes.md").write_text(reasons_page(), "utf-8")
+    (PAGES / "findings.md").write_text(findings_page(), "utf-8")
     with tempfile.TemporaryDirectory() as directory:
         Path(directory).chmod(0o711)  # as root the server is another user
         with EmbeddedPostgres(Path(directory)) as server:

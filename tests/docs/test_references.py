@@ -30,6 +30,10 @@ def test_the_page_of_events_is_what_the_code_says() -> None:
     assert page("events.md") == references.events_page(), AGAIN
 
 
+def test_the_page_of_findings_is_what_the_code_says() -> None:
+    assert page("findings.md") == references.findings_page(), AGAIN
+
+
 def test_the_page_of_what_is_posted_is_what_the_code_says() -> None:
     assert page("posted.md") == references.posted_page(), AGAIN
 

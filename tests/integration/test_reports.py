@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import io
+import json
+import shutil
+import subprocess
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -119,6 +123,41 @@ def test_the_server_s_own_rows_are_in_parquet_what_they_are_value_by_value(dsn: 
     assert tables[0].num_rows == 6
     assert found[0] == found[1]
     assert told[0] == told[1]
+
+
+_BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+_A4 = 1046
+"""Pixels between the margins of a landscape page."""
+_MEASURE = """<script>
+const height = cell => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return range.getClientRects().length;
+};
+const cells = [...document.querySelectorAll("th, td:not(.exact)")];
+const broken = cells.filter(cell => height(cell) > cell.textContent.split(/[\\s-]/).length);
+const wide = document.querySelector("table.wide").offsetWidth;
+document.title = JSON.stringify({wide, broken: broken.map(cell => cell.textContent)});
+</script>"""
+
+
+@pytest.mark.skipif(_BROWSER is None, reason="no headless Chromium is installed")
+def test_the_page_of_the_master_game_report_fits_its_paper_and_breaks_no_word(
+    conn: psycopg.Connection[Any], tmp_path: Path
+) -> None:
+    """Rendered by a browser, with the rules for paper on a window as wide as its text; and once into a picture."""
+    out = io.BytesIO()
+    writers.write(made(conn, "master-game", Filters(first=DAY, last=DAY, pit="B")), "html", out)
+    page = tmp_path / "page.html"
+    page.write_text(out.getvalue().decode().replace("@media print", "@media all").replace("</body>", f"{_MEASURE}</body>"))
+    picture = tmp_path / "page.png"
+    browse = [str(_BROWSER), "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--window-size={_A4},800"]
+    found = subprocess.run([*browse, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=60, check=True)
+    measured = json.loads(html.unescape(found.stdout.partition("<title>")[2].partition("</title>")[0]))
+    assert measured["broken"] == []
+    assert measured["wide"] <= _A4
+    subprocess.run([*browse, f"--screenshot={picture}", page.as_uri()], capture_output=True, timeout=60, check=True)
+    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)

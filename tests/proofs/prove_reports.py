@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -28,13 +28,14 @@ from ledger import worth
 from ledger.application import Rounds
 from ledger.store import migrate
 from ledger.store.embedded import EmbeddedPostgres
+from projections import queries
 from projections.reports import writers
 from projections.reports.catalog import DEFINITIONS, Asked, make
 from projections.reports.filters import Filters
 from projections.reports.model import Report
 from projections.runner import catch_up
 from tests.forms import Back, read_back
-from tests.proofs import place, report_figures
+from tests.proofs import place, report_beliefs, report_figures
 from tests.proofs.report_figures import Raw
 from tests.proofs.report_month import HOUSE, Month
 
@@ -60,7 +61,8 @@ def main(argv: Sequence[str]) -> int:
             raw, events = exported(conn, directory / "events.ndjson")
             print(f"  {events} events after {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
             compared, found = compare(conn, raw)
-            found += unproved(conn)
+            more, apart = tables(conn, raw)
+            compared, found = compared + more, found + apart + unproved(conn)
             caught = canary(conn, raw)
     for line in found[:_SHOWN]:
         print(f"  {line}")
@@ -118,6 +120,28 @@ def compare(conn: Connection, raw: Raw) -> tuple[int, list[str]]:
     return compared, found
 
 
+def tables(conn: Connection, raw: Raw) -> tuple[int, list[str]]:
+    """The same of the reports of tables and outcomes, of each gaming day and of all: how many figures, and where they differ."""
+    compared, found = 0, []
+    for day in (None, *(date.fromisoformat(day) for (day,) in raw.rows("SELECT DISTINCT day FROM o ORDER BY day"))):
+        wanted = report_figures.table_lines(raw, None if day is None else day.isoformat())
+        for line in queries.table_report(conn, day).lines:
+            figures = wanted.pop((line.table, line.game, line.regulation, line.currency), {})
+            told = {name: str(getattr(line, name) or "") for name in report_figures.TABLE_LINE}
+            found += [
+                f"tables {day} {line.table} {of}: {told[of]}, not {figures.get(of)}" for of in told if told[of] != figures.get(of)
+            ]
+            compared += len(told)
+        found += [f"tables {day} {key}: missing" for key in wanted]
+        shown = report_beliefs.outcomes(raw.history, None if day is None else day.isoformat(), booked=True)
+        times = {(key[2], key[3], outcome): n for key, seen in shown.items() for outcome, n in seen.items()}
+        counts = {(each.table, each.game, each.outcome): each.count for each in queries.outcomes(conn, day=day)}
+        found += [f"outcomes {day} {key}: {counts.get(key)}, not {times.get(key)}" for key in counts.keys() | times.keys()
+                  if counts.get(key) != times.get(key)]  # fmt: skip
+        compared += len(counts)
+    return compared, found
+
+
 def unproved(conn: Connection) -> list[str]:
     """What has to have happened, or nothing was proved of it."""
     happened = {
@@ -126,6 +150,7 @@ def unproved(conn: Connection) -> list[str]:
         "a payment beside the regulation": "SELECT count(*) FROM report.adjustments",
         "a bet that was changed": "SELECT count(*) FROM ledger.events WHERE topic = 'BetChanged.v1'",
         "a number that a terminal never sent": "SELECT count(*) FROM report.terminal_gaps",
+        "numbers that were given up": "SELECT count(*) FROM report.terminal_gaps WHERE state = 'given_up'",
         "a bet that was received late": "SELECT count(*) FROM report.late_bets WHERE treatment = 'received_late'",
         "a slip that was posted back": "SELECT count(*) FROM report.slips WHERE reversed_by IS NOT NULL",
         "a round that the house ended": "SELECT count(*) FROM report.rounds WHERE disposition = 'return'",

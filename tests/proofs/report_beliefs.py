@@ -35,12 +35,15 @@ _FAIR: dict[str, dict[str, dict[str, Fraction]]] = {
 }
 
 
-def outcomes(history: History) -> dict[Key, Counter[str]]:
-    """Property, pit, table and game → how often each outcome was shown, void throws left out."""
+def outcomes(history: History, day: str | None = None, *, booked: bool = False) -> dict[Key, Counter[str]]:
+    """Property, pit, table and game → how often each outcome was shown, of one gaming day or of all; void throws left out.
+
+    As last corrected; or `booked`, for which the outcomes of a closed day stay as they were.
+    """
     found: dict[Key, Counter[str]] = defaultdict(Counter)
     for each in history.rounds.values():
-        place, shown = each.place, each.outcome()
-        if shown is not None:
+        place, shown = each.place, each.outcome(booked=booked)
+        if shown is not None and day in (None, each.day):
             key = place["property"], place["pit"], place["table"], place["game"]
             found[key].update(one for one in shown.split(",") if one != "void")
     return found

@@ -34,6 +34,7 @@ class Raw:
         """Of the property's clock."""
         self.db = duckdb.connect()
         self.db.execute("SET TimeZone = 'UTC'")
+        self.db.execute("SET enable_progress_bar = false")
         self.db.execute(
             "CREATE TABLE e AS SELECT position, stream, topic, body FROM read_json(?, format = 'newline_delimited', "
             "columns = {position: 'BIGINT', stream: 'VARCHAR', topic: 'VARCHAR', body: 'JSON'})",
@@ -264,6 +265,49 @@ def chances(raw: Raw) -> Figures:
             "theoretical_win": money(round(theory)),
         }
     return found
+
+
+TABLE_LINE = (
+    *("rounds", "bets", "handle", "pushed", "lost", "prizes", "commission", "breakage", "adjusted", "earlier", "win"),
+    *("win_percent", "theoretical_win", "theoretical_win_exact"),
+)
+"""Figures of a line of the table report."""
+
+
+def table_lines(raw: Raw, day: str | None) -> Figures:
+    """The lines of the table report of one gaming day or of all: by table, game, regulation, currency; amounts in minor units."""
+    place = "tbl, game, regulation, currency"
+    of, posted = (f"WHERE {column} = '{day}'" if day else "" for column in ("day", "posted"))
+    found: dict[Key, dict[str, Any]] = defaultdict(lambda: defaultdict(int))
+    for *key, rounds_ in raw.rows(
+        f"SELECT {place}, count(*) FILTER (WHERE EXISTS (FROM e WHERE e.stream = o.stream AND topic = 'RoundSettled.v1')) "
+        f"FROM o {of} GROUP BY ALL"
+    ):
+        found[tuple(key)]["rounds"] += rounds_
+    for *key, bets_, lost, won, pushed, _, commission, breakage, net in raw.rows(
+        f"SELECT {place}, {_SUMS} FROM booked {of} GROUP BY ALL"
+    ):
+        sums = {"bets": bets_, "lost": lost, "won": won, "pushed": pushed, "commission": commission, "breakage": breakage}
+        found[tuple(key)] |= sums | {"prizes": net}
+    for *key, edge, staked in raw.rows(f"SELECT {place}, edge, sum(sign * stake) FROM booked {of} GROUP BY ALL"):
+        found[tuple(key)]["theory"] += Fraction(edge) * int(staked)
+    for *key, win in raw.rows(f"SELECT {place}, sum(win) FROM moved {posted} GROUP BY ALL"):
+        found[tuple(key)]["earlier"] += int(win)
+    for *key, paid in raw.rows(
+        f"SELECT {place}, sum(paid) FROM (SELECT o.*, coalesce(t(body, 'gaming_day'), day) AS posted, "
+        "CAST(t(body, 'amount') AS HUGEINT) * CASE t(body, 'direction') WHEN 'to_player' THEN 1 ELSE -1 END AS paid "
+        f"FROM e JOIN o USING (stream) WHERE topic = 'PlayerAdjusted.v1') {posted} GROUP BY ALL"
+    ):
+        found[tuple(key)]["adjusted"] += int(paid)
+    return {key: _line(row) for key, row in found.items()}
+
+
+def _line(row: Mapping[str, Any]) -> dict[str, str]:
+    handle, win, theory = row["lost"] + row["won"], row["lost"] - row["prizes"] + row["earlier"], Fraction(row["theory"])
+    names = ("rounds", "bets", "pushed", "lost", "prizes", "commission", "breakage", "adjusted", "earlier")
+    told = {name: str(int(row[name])) for name in names} | {"handle": str(handle), "win": str(win)}
+    told |= {"theoretical_win": str(round(theory)), "theoretical_win_exact": str(theory)}
+    return told | {"win_percent": share(win, handle)}
 
 
 def commission_breakage(raw: Raw) -> Figures:

@@ -184,9 +184,9 @@ class Round:
         found["win"] = found["lost"] - found["prizes"]
         return found
 
-    def outcome(self) -> str | None:
-        """As last corrected; of craps the throws."""
-        corrected = self.of("OutcomeCorrected")
+    def outcome(self, *, booked: bool = False) -> str | None:
+        """As last corrected, or as the books of its day have it; of craps the throws."""
+        corrected = [each for each in self.of("OutcomeCorrected") if not booked or each.body.get("gaming_day") is None]
         if corrected:
             return str(corrected[-1].body["outcome"])
         shown = self.of("OutcomeRecorded", "ThrowRecorded")
@@ -603,6 +603,16 @@ def terminal_gaps(history: History, tables: Mapping[str, Mapping[str, str]]) -> 
             each = history.rounds.get(event.stream)
             at[key] = each.opening["table"] if each else body["table"]
     found: Figures = {}
+    for event in history.of("NumbersGivenUp"):
+        body = event.body
+        key = body["of_terminal"], body["of_epoch"]
+        row = dict(tables[body["table"]]) | {"missing_to": str(body["last"]), "missing": str(body["last"] - body["first"] + 1)}
+        row |= {"highest": str(max(seen[key])), "state": "given_up", "given_up_by": body["by"]}
+        row |= {"given_up_at": instant(body["received_at"]), "reason": body["reason"], "note": text(body.get("note"))}
+        found[key[0], str(key[1]), str(body["first"])] = row
+    for event in history.of("NumbersGivenUp"):
+        seen[event.body["of_terminal"], event.body["of_epoch"]].update(range(event.body["first"], event.body["last"] + 1))
+    nobody = dict.fromkeys(("given_up_by", "given_up_at", "reason", "note"), "")
     for (terminal, epoch), numbers in seen.items():
         highest = max(numbers)
         missing = [n for n in range(1, highest) if n not in numbers]
@@ -611,7 +621,7 @@ def terminal_gaps(history: History, tables: Mapping[str, Mapping[str, str]]) -> 
             while last + 1 in missing:
                 last += 1
             row = dict(tables[at[terminal, epoch]]) | {"missing_to": str(last), "missing": str(last - first + 1)}
-            found[terminal, str(epoch), str(first)] = row | {"highest": str(highest)}
+            found[terminal, str(epoch), str(first)] = row | nobody | {"highest": str(highest), "state": "missing"}
     return found
 
 

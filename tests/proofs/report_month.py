@@ -21,6 +21,7 @@ from ledger.reports import (
     CountChips,
     CountDrop,
     DeclineCorrection,
+    GiveUpNumbers,
     HoldRound,
     OpenRound,
     PlaceBet,
@@ -79,6 +80,8 @@ class Month:
         """Table, round, game and bets of what can be corrected."""
         self._numbers: dict[str, tuple[int, int]] = {}
         """Table → its terminal's epoch, and the last number that it used for a bet or a bell."""
+        self._skipped: list[tuple[int, int, int]] = []
+        """Epoch, first and last number that the terminal never sends, of the round that is played."""
 
     def play(self) -> None:
         """Plays it all."""
@@ -103,6 +106,8 @@ class Month:
     def _numbered(self, at: Terminal, skipped: int = 0) -> dict[str, Any]:
         """The terminal's next number, or one after so many that it never sends, and when that is."""
         epoch, number = self._numbers[at.table]
+        if skipped:
+            self._skipped.append((epoch, number + 1, number + skipped))
         self._numbers[at.table] = epoch, number + skipped + 1
         return {"epoch": epoch, "sequence": number + skipped + 1, **self._then()}
 
@@ -184,6 +189,12 @@ class Month:
                 at.round = round_ = successor
                 self._post(at.close(**self._then()))
             self._post(at.outcome(self._outcome(game), **self._then()))
+        for epoch, first, last in self._skipped:
+            if random.random() < 0.4:
+                lost: dict[str, Any] = {"of_terminal": at.name, "of_epoch": epoch, "first": first, "last": last}
+                said = GiveUpNumbers(table=at.table, reason="lost_disk", note="the disk was read" if first % 2 else None, **lost)
+                self._post(at.report(said, round=table_stream(at.table), by="S-1", **self._then()))
+        self._skipped.clear()
         self._settled.append((at, round_, game, left))
 
     def _bet(self, at: Terminal, game: str) -> Report:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -247,3 +248,147 @@ def test_a_loop_that_has_ended_leaves_the_writer_alive() -> None:
         asyncio.run(wait())
         store.gate.set()
         assert len(writer.submit(reports(1)).result(10)) == 1
+
+
+# Afloat: groups of who waits in an event loop.
+
+
+class Afloat:
+    """A store whose groups are begun without waiting, and end when something can be read from their descriptor."""
+
+    def __init__(self) -> None:
+        self.begun: list[list[UUID]] = []
+        self.finished: list[list[UUID]] = []
+        self.posted: list[list[UUID]] = []
+        self.threads: list[str] = []
+        self.ends: list[int] = []
+        self.waits: set[UUID] = set()
+        """Reports that take waiting: from the beginning."""
+        self.waits_then: set[UUID] = set()
+        """At their end."""
+
+    def begin(self, group: Sequence[Report]) -> _Begun:
+        self.begun.append([report.event_id for report in group])
+        return _Begun(self, group)
+
+    def post(self, group: Sequence[Report]) -> list[Verdict]:
+        self.posted.append([report.event_id for report in group])
+        return verdicts_of(group)
+
+
+class _Begun:
+    def __init__(self, store: Afloat, group: Sequence[Report]) -> None:
+        self._store, self._group = store, group
+        self.descriptor: int | None = None
+        if not store.waits.intersection(report.event_id for report in group):
+            self.descriptor, end = os.pipe()
+            store.ends.append(end)
+
+    def ended(self) -> list[Verdict] | None:
+        assert self.descriptor is not None
+        os.close(self.descriptor)
+        self.descriptor = None
+        if self._store.waits_then.intersection(report.event_id for report in self._group):
+            return None
+        self._store.threads.append(threading.current_thread().name)
+        return verdicts_of(self._group)
+
+    def finish(self) -> list[Verdict]:
+        self._store.finished.append([report.event_id for report in self._group])
+        self._store.threads.append(threading.current_thread().name)
+        return verdicts_of(self._group)
+
+
+def verdicts_of(group: Sequence[Report]) -> list[Verdict]:
+    return [Verdict(event_id=report.event_id, status="accepted", round=report.round) for report in group]
+
+
+def afloat(store: Afloat, test: Callable[[Writer], Awaitable[None]]) -> None:
+    """Runs a test in a loop, with a writer; the database answers at once, whatever is begun."""
+
+    async def run() -> None:
+        writer = Writer(store.post, begin=store.begin)
+        writer.start()
+        answering = asyncio.create_task(answer())
+        try:
+            await asyncio.wait_for(test(writer), 20)
+            assert await asyncio.to_thread(writer.close, 10)
+        finally:
+            answering.cancel()
+
+    async def answer() -> None:
+        while True:
+            while store.ends:
+                os.close(store.ends.pop())
+            await asyncio.sleep(0.001)
+
+    asyncio.run(run())
+
+
+def test_who_waits_in_a_loop_is_answered_there_and_what_comes_meanwhile_is_the_next_group() -> None:
+    store = Afloat()
+
+    async def test(writer: Writer) -> None:
+        posts = [reports(2) for _ in range(10)]
+        answers = await asyncio.gather(*(writer.write(post) for post in posts))
+        assert [[verdict.event_id for verdict in answer] for answer in answers] == [[r.event_id for r in post] for post in posts]
+        await writer.write(reports(1))
+
+    afloat(store, test)
+    assert [len(group) for group in store.begun] == [20, 1]
+    assert set(store.threads) == {"MainThread"}
+    assert not store.finished
+    assert not store.posted
+
+
+def test_what_takes_waiting_is_finished_by_the_thread_and_the_loop_goes_on() -> None:
+    store = Afloat()
+    first, second, third = (reports(1) for _ in range(3))
+    store.waits, store.waits_then = {first[0].event_id}, {second[0].event_id}
+
+    async def test(writer: Writer) -> None:
+        for post in (first, second, third):
+            assert [verdict.event_id for verdict in await writer.write(post)] == [post[0].event_id]
+
+    afloat(store, test)
+    assert store.finished == [[first[0].event_id], [second[0].event_id]]
+    assert store.threads == ["ledger-writer", "ledger-writer", "MainThread"]
+
+
+def test_what_cannot_be_begun_is_posted_and_so_is_what_is_submitted() -> None:
+    store = Afloat()
+    plain = reports(1)
+
+    def begin(group: Sequence[Report]) -> _Begun | None:
+        if group[0].event_id == plain[0].event_id:
+            return None
+        raise RuntimeError("a fault")
+
+    async def test(writer: Writer) -> None:
+        await writer.write(plain)
+        await writer.write(reports(1))
+        submitted = [writer.submit(reports(1)) for _ in range(5)]
+        written = [asyncio.create_task(writer.write(reports(1))) for _ in range(5)]
+        await asyncio.gather(*written, *map(asyncio.wrap_future, submitted))
+
+    store.begin = begin  # type: ignore[method-assign,assignment]  # as a test double
+    afloat(store, test)
+    assert sum(map(len, store.posted)) == 12
+
+
+def test_at_the_end_what_is_afloat_and_what_waits_behind_it_is_written() -> None:
+    store = Afloat()
+
+    async def test(writer: Writer) -> None:
+        first = asyncio.create_task(writer.write(reports(1)))
+        await asyncio.sleep(0)  # it is written
+        await asyncio.sleep(0)  # it is begun
+        second = asyncio.create_task(writer.write(reports(1)))
+        await asyncio.sleep(0)
+        assert await asyncio.to_thread(writer.close, 10)
+        with pytest.raises(Refusal, match="stopping"):
+            await writer.write(reports(1))
+        await asyncio.gather(first, second)
+
+    afloat(store, test)
+    assert [len(group) for group in store.begun] == [1, 1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 from uuid import UUID
@@ -14,7 +14,7 @@ import pytest
 
 from ledger.audit.from_export import ExportSource, following
 from ledger.audit.from_log import LogSource
-from ledger.audit.gathering import Gatherer
+from ledger.audit.gathering import Gatherer, Row, decoded
 from ledger.audit.reading import reading
 from ledger.audit.scope import Scope
 from ledger.errors import Refusal
@@ -143,18 +143,19 @@ def test_parts_that_are_read_side_by_side_come_to_the_same(golden: str, export: 
         assert _in_parts([lambda part=part: log.rows(part) for part in log.parts(number)], {}) == whole  # type: ignore[misc]
 
 
-def _in_parts(parts: list[Callable[[], object]], follow: dict[UUID, int]) -> Rounds:
+def _in_parts(parts: list[Callable[[], Iterator[Row]]], follow: dict[UUID, int]) -> Rounds:
     found: Rounds = {}
     over = Gatherer(afterwards=follow)
 
-    def keep(rounds: object) -> None:
-        for events in rounds:  # type: ignore[attr-defined]
+    def keep(rounds: Iterator[list[Row]]) -> None:
+        for rows in rounds:
+            events = [decoded(row) for row in rows]
             assert events[0].stream not in found
             found[events[0].stream] = events
 
     for rows in parts:
         own = Gatherer(afterwards=follow)
-        keep(own.whole(rows()))  # type: ignore[arg-type]
+        keep(own.whole(rows()))
         keep(over.take_up(own.left(), own.following))
     keep(over.rest())
     return found

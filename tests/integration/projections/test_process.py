@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 from ledger import again
+from ledger.api.examination import examine
 from ledger.store import log
 from projections.process import RunnerProcess
 from projections.runner import wait_for
@@ -48,3 +49,26 @@ def test_it_ends_where_the_service_is_killed(dsn: str) -> None:
         assert alive(pid)
         service.kill()
     assert eventually(lambda: not alive(pid))
+
+
+def test_by_themselves_they_follow_the_log_until_they_are_told_to_stop(dsn: str) -> None:
+    """`roundledger projections run`, beside a service that runs none."""
+    command = again.command("cli", "projections", "run")
+    with subprocess.Popen(command, env=again.environment(LEDGER_DSN=dsn), stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            assert process.stderr.readline() == "projections: running\n"
+            with connected(dsn) as conn:
+                store(conn, played(seed=1, rounds=10))
+                assert wait_for(conn, log.head(conn), 20)
+                assert content(conn) == folded(conn, "fresh")
+                said = {each.name: each for each in examine(dsn)}["projections"]
+            assert said.result == "ok"
+            assert said.detail.startswith("run by 1 process;")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+            assert process.stderr.read() == "stopped\n"
+        finally:
+            process.kill()
+    said = {each.name: each for each in examine(dsn)}["projections"]
+    assert said.detail.startswith("run by nobody just now;")

@@ -36,14 +36,14 @@ def conn(day: str) -> Iterator[Connection]:
 def test_every_round_folds_by_itself_to_its_live_rows(day: str, conn: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BATCH", 7)
     rounds = rounds_of(day)
-    told: list[tuple[int, int]] = []
-    found = replay_rounds(day, rounds, lambda done, of: told.append((done, of)))
+    told: list[int] = []
+    found = replay_rounds(day, rounds, lambda so_far: told.append(so_far.rounds))
     assert found.equal, found.difference
     of_slips = conn.execute("SELECT count(*) FROM projection.movements WHERE round IS NULL").fetchall()[0][0]
     of_rounds = {table: count(conn, f"projection.{table}") for table in TABLES}
     assert found.rows == of_rounds | {"movements": of_rounds["movements"] - of_slips}
     assert all(found.rows.values())
-    assert told[-1] == (len(rounds), len(rounds))
+    assert told[-1] == found.rounds == len(rounds)
 
 
 def test_b36_a_replay_of_rounds_appends_nothing_and_writes_nothing(day: str, conn: Connection) -> None:

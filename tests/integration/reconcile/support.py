@@ -15,7 +15,7 @@ QUERIES = {
     "terminal-bets": "SELECT bet, round, table_id AS table, spot, stake, currency, player, occurred_at FROM report.bets "
     "WHERE result <> 'void' ORDER BY position",
     "terminal-results": "SELECT bet, table_id AS table, gaming_day, upper(left(result, 1)) AS result, "
-    "coalesce(net_prize, 0) + coalesce(returned, 0) AS paid, currency, regulation FROM report.bets ORDER BY position",
+    "coalesce(returned, 0) AS paid, currency, regulation FROM report.bets ORDER BY position",
     "terminal-rounds": "SELECT round, table_id AS table, gaming_day, outcome, status FROM report.rounds ORDER BY first_position",
     "cage-slips": "SELECT number AS slip_no, kind, table_id AS table, gaming_day, currency, total, '' AS status "
     "FROM report.slips WHERE kind IN ('fill', 'credit') ORDER BY written_position",

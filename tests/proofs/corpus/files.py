@@ -28,7 +28,7 @@ EACH = 3
 QUERIES = {
     "bets": "SELECT bet, round, table_id AS table, spot, stake, currency, player, occurred_at, terminal_sequence AS seq "
     "FROM report.bets WHERE result <> 'void' ORDER BY position",
-    "results": "SELECT bet, table_id AS table, gaming_day, upper(left(result, 1)) AS result, net_prize + returned AS paid, "
+    "results": "SELECT bet, table_id AS table, gaming_day, upper(left(result, 1)) AS result, returned AS paid, "
     "currency, regulation, prize_exact LIKE '%/%' AS inexact FROM report.bets ORDER BY position",
     "rounds": "SELECT round, table_id AS table, gaming_day, outcome, status FROM report.rounds ORDER BY first_position",
     "slips": "SELECT number AS slip_no, kind, table_id AS table, gaming_day, currency, total, '' AS status FROM report.slips "

@@ -73,14 +73,14 @@ def found(dsn: str) -> list[Where]:
     """What `roundledger verify` finds in a ledger."""
     from cli.verify import of_database
 
-    return [where_of(each) for each in of_database(dsn, Scope(), 1, quiet=True).findings]
+    return [where_of(each) for each in of_database(dsn, Scope(), 1).findings]
 
 
 def found_in_export(path: Path) -> list[Where]:
     """What `roundledger verify --from` finds in an export."""
     from cli.verify import of_export
 
-    return [where_of(each) for each in of_export(path, Scope(), 1, quiet=True).findings]
+    return [where_of(each) for each in of_export(path, Scope(), 1).findings]
 
 
 def where_of(finding: Finding) -> Where:

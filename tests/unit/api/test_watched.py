@@ -154,11 +154,8 @@ def test_who_asks_too_often_is_told_how_long_to_wait() -> None:
 def test_the_service_lives_while_its_database_is_away_but_is_not_ready(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     assert door.get("/readyz").json() == {"status": "ready"}
 
-    def away() -> None:
-        raise psycopg.OperationalError("gone")
-
     for name in ("end", "verify_schema"):
-        monkeypatch.setattr(door.reader, name, away)
+        monkeypatch.setattr(door.reader, name, _away)
     assert door.get("/healthz").json() == {"status": "away", "waiting": 0}
     assert_problem(door.get("/readyz"), "LGR-0501")
     assert "roundledger_database_up 0.0" in metrics(door)
@@ -187,6 +184,30 @@ def test_projections_that_keep_failing_show_as_behind(door: Door, monkeypatch: p
     monkeypatch.setattr(door.reader, "age", lambda _: 10.5)
     assert door.get("/healthz").json()["status"] == "behind"
     assert "roundledger_projection_lag_seconds 10.5" in metrics(door)
+    assert "roundledger_projections_run 1.0" in metrics(door)
+
+
+def test_a_service_that_runs_no_projections_answers_for_none_and_shows_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(projections=False) as door:
+        ledger, tables = door.reader.projections()
+        stopped = msgspec.structs.replace(tables, position="7", stopped_at=NOW, stopped_by="8", stop_reason="poison")
+        monkeypatch.setattr(door.reader, "projections", lambda: [ledger, stopped])
+        monkeypatch.setattr(door.reader, "age", lambda _: 60.0)
+        assert door.get("/readyz").json() == {"status": "ready", "projections_run": "not here"}
+        health = door.get("/healthz").json()
+        assert (health["status"], health["projections_run"]) == ("ok", "not here")
+        assert (health["position"], health["log"]) == ("7", "14")
+        assert health["projections"][1]["stop_reason"] == "poison"
+        text = metrics(door)
+        monkeypatch.setattr(door.reader, "end", _away)
+        assert door.get("/healthz").json() == {"status": "away", "waiting": 0, "projections_run": "not here"}
+    assert "roundledger_projections_run 0.0" in text
+    assert "roundledger_projection_lag_seconds 60.0" in text
+    assert 'roundledger_projection_stopped{projection="tables"} 1.0' in text
+
+
+def _away() -> None:
+    raise psycopg.OperationalError("gone")
 
 
 # Metrics.

@@ -11,7 +11,9 @@ import msgspec
 
 from ledger.audit.documents import Documents
 from ledger.audit.findings import Finding
+from ledger.audit.gathering import Row
 from ledger.audit.judging import judge
+from ledger.audit.plain import Looking, Plain
 from ledger.events import DocumentRecorded, Event, GamingDayClosed, Recorded, RoundOpened
 from ledger.store import codec
 from tests.golden import rows
@@ -40,6 +42,11 @@ class Log:
     def codes(self) -> list[str]:
         """The reason codes of all findings."""
         return [each.code for each in self.findings()]
+
+    def looks(self) -> dict[UUID, Plain | None]:
+        """What the quick look says of each round."""
+        looking = Looking(Documents.of_log(self.house))
+        return {id_: looking.passes([_row(each) for each in events]) for id_, events in self.rounds.items()}
 
     # Planting.
 
@@ -77,3 +84,9 @@ class Log:
     def _number(self, events: list[Recorded]) -> None:
         first = events[0].position
         events[:] = [msgspec.structs.replace(each, position=first + n, version=n + 1) for n, each in enumerate(events)]
+
+
+def _row(recorded: Recorded) -> Row:
+    """The event as it is stored."""
+    body = recorded.body
+    return Row(recorded.position, str(recorded.stream), recorded.version, body.TOPIC, codec.encode(body), None)

@@ -15,7 +15,6 @@ from ledger.audit.documents import Documents
 from ledger.audit.findings import CODES
 from ledger.audit.gathering import OF_NO_ROUND
 from ledger.audit.judging import judge
-from ledger.audit.plain import Looking
 from ledger.events import (
     EVENTS,
     BetChanged,
@@ -367,15 +366,12 @@ def test_each_planted_fault_is_found_by_its_code(plant: Plant) -> None:
     # The same fault is told once, and where it lies: no other round is accused.
     assert len({each.stream for each in found}) <= (1 if PLANTED[plant] not in ("DOCUMENT_ALTERED", "DOCUMENT_MISSING") else 99)
     # And the quick look passes no round in which something is found.
-    looking = Looking(Documents.of_log(log.house))
-    passed = {id_ for id_, events in log.rounds.items() if looking.passes(events) is not None}
+    passed = {id_ for id_, plain in log.looks().items() if plain is not None}
     assert not passed & {each.stream for each in found}
 
 
 def test_plain_rounds_are_passed_at_a_look() -> None:
-    log = Log(NOW)
-    looking = Looking(Documents.of_log(log.house))
-    assert sum(looking.passes(events) is not None for events in log.rounds.values()) > 5
+    assert sum(plain is not None for plain in Log(NOW).looks().values()) > 5
 
 
 def test_a_finding_keeps_its_id_and_has_both_values_and_its_evidence() -> None:
@@ -421,3 +417,14 @@ def test_a_bet_that_a_chain_of_rounds_carries_is_followed_by_its_links() -> None
 def test_every_event_is_heard_as_a_round_s_or_known_to_be_none() -> None:
     """An event that the audit has never heard of would be told as a fault of the log."""
     assert set(EVENTS) == OF_NO_ROUND | set(judging.HEARD)
+
+
+def test_b12_a_prize_a_hundred_times_too_high_says_that_it_may_be_another_unit() -> None:
+    log = Log(NOW)
+    won = log.first(PayoutMade, lambda body: body.result == "won" and body.breakage == body.commission == "0")
+    prize = won.body.prize + "00"
+    log.change(won, prize=prize, net_prize=prize, returned=str(int(won.body.stake) + int(prize)))
+    [found] = log.findings()
+    assert found.code == "AMOUNT_DIFF"
+    assert found.what.endswith("a hundred times as much: was it meant in another unit?")
+    assert int(found.difference or 0) == 99 * int(won.body.prize)
