@@ -7,7 +7,7 @@ from uuid import UUID
 
 from ledger.audit.due import Stage
 from ledger.audit.hearing import whole
-from ledger.audit.settling import Settling
+from ledger.audit.settling import Settling, on_record
 from ledger.audit.told import Bet, Correction
 from ledger.errors import Refusal
 from ledger.events import (
@@ -174,7 +174,7 @@ class Correcting(Settling):
         except Refusal as refusal:
             self.find("OUTCOME_DIFF", f"{regulation.game} cannot show this: {refusal.detail}", found=body.raw)
             return
-        if (shown.text, shown.shown) != (body.outcome, body.shown):
+        if not on_record(regulation, shown, body.outcome, body.shown):
             self.find(
                 "OUTCOME_DIFF",
                 f"what was written, {body.raw}, is not the outcome on record",

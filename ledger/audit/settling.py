@@ -129,7 +129,7 @@ class Settling(Betting):
                 "OUTCOME_DIFF", f"{regulation.game} cannot show this: {refusal.detail}", found=f"{body.raw}, {body.outcome}"
             )
             return None
-        if (said.text, said.shown) != (body.outcome, body.shown):
+        if not on_record(regulation, said, body.outcome, body.shown):
             self.find(
                 "OUTCOME_DIFF",
                 f"what was written, {body.raw}, is not the outcome on record",
@@ -485,6 +485,14 @@ class Settling(Betting):
     def returned(self, body: RoundVoided) -> None:
         """The house ends the round and gives the stakes back. By a correction: see `Correcting`."""
         raise NotImplementedError
+
+
+def on_record(regulation: Regulation, said: Outcome, text: str, shown: str) -> bool:
+    """Whether an outcome is on record as it was said, in canonical form and in words.
+
+    The words of a throw of craps name the dice as they lay; releases before 0.3.0 named them in canonical order.
+    """
+    return said.text == text and shown in (said.shown, regulation.outcome(said.text).shown)
 
 
 def totals(standings: Iterable[Standing]) -> dict[str, str]:
