@@ -175,7 +175,7 @@ def audit(
     began = time.monotonic()
     with _plan(where, scope, jobs, part_size) as plan:
         merging = _Merging(plan.work)
-        for n, done in enumerate(_each(_judge_part, plan.work, plan.parts, plan.jobs), 1):
+        for n, done in enumerate(_judged(plan), 1):
             merging.take(done)
             if progress is not None:
                 progress(n, len(plan.parts))
@@ -208,6 +208,15 @@ def _plan(where: str | Path, scope: Scope, jobs: int, size: int | None) -> Itera
         house_events, follow = source.survey()
         work = Work(where, scope, source.share(), -1, tuple(house_events), follow)
         yield _Plan(source, work, list(source.parts(_number(source.end, size or _PART_EVENTS, jobs))), jobs)
+
+
+def _judged(plan: _Plan) -> Iterator[Done]:
+    """What comes of each part, in order."""
+    if plan.jobs == 1:
+        for part in plan.parts:
+            yield _judge_rows(plan.work, plan.source.rows(part))
+        return
+    yield from _each(_judge_part, plan.work, plan.parts, plan.jobs)
 
 
 def _number(length: int, size: int, jobs: int) -> int:
@@ -260,26 +269,23 @@ def _looking(house: tuple[Recorded, ...]) -> tuple[Documents, Looking]:
 
 
 def _judge_part(work: Work, part: Any) -> Done:
+    if isinstance(work.where, Path):
+        return _judge_rows(work, ExportSource(work.where, work.scope, stop=work.stop).rows(part))
+    with LogSource(work.where, work.scope, share=work.share) as source:
+        return _judge_rows(work, source.rows(part))
+
+
+def _judge_rows(work: Work, rows: Iterator[Row]) -> Done:
     documents, looking = _looking(work.house)
     done = Done(Tally(), [], [], [], [], {}, 0)
     gatherer = Gatherer(
         wanted=None if work.scope.whole else work.scope.takes, afterwards=work.following, beside=done.beside.append
     )
     claims = Claims()
-    with _rows(work, part) as rows:
-        for round_ in gatherer.whole(rows):
-            _judge(round_, documents, looking, done, claims)
+    for round_ in gatherer.whole(rows):
+        _judge(round_, documents, looking, done, claims)
     done.tally.events = gatherer.events
     return done._replace(left=gatherer.left(), following=gatherer.following, position=gatherer.position, claims=claims.left)
-
-
-@contextmanager
-def _rows(work: Work, part: Any) -> Iterator[Iterator[Row]]:
-    if isinstance(work.where, Path):
-        yield ExportSource(work.where, work.scope, stop=work.stop).rows(part)
-        return
-    with LogSource(work.where, work.scope, share=work.share) as source:
-        yield source.rows(part)
 
 
 def _judge(rows: list[Row], documents: Documents, looking: Looking, done: Done, claims: Claims) -> None:
