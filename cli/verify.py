@@ -181,6 +181,9 @@ def _rows_that_differ(compared: Comparison) -> list[Finding]:
 def _row_that_differs(difference: Difference) -> Finding:
     from ledger.audit.findings import finding
 
+    if difference.table == "positions":  # the fold stops, or the live one says that it has read what is not there
+        what = f"a fresh fold does not come to where the live tables are: {difference.replayed}"
+        return finding("NOT_FOLDED", what, command="roundledger doctor")
     code = "ROW_DIFF"
     if difference.column is None:
         code = "ROW_MISSING" if difference.live is None else "ROW_EXTRA"
@@ -246,7 +249,8 @@ def lines(verified: Verified) -> list[str]:
 def _said(finding: Finding) -> list[str]:
     where = f"{finding.table}: " if finding.table is not None else ""
     said = [f"{finding.code} {finding.id}  {where}{finding.what}"]
-    if finding.expected is not None or finding.found is not None:
+    told = finding.code.startswith("ROW_")  # both values stand in the words already
+    if not told and (finding.expected is not None or finding.found is not None):
         said.append(f"    expected {_value(finding, finding.expected)}, found {_value(finding, finding.found)}{_by(finding)}")
     if finding.evidence:
         said.append("    seen at " + ", ".join(f"position {each.position} {each.topic}" for each in finding.evidence[:4]))

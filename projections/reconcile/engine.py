@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -117,7 +118,7 @@ def reconciled(
     with tempfile.TemporaryDirectory(prefix="roundledger-reconcile-") as folder:
         place = Path(folder)
         db = duckdb.connect(
-            str(place / "work.duckdb"),
+            ":memory:",
             config={
                 "memory_limit": memory,
                 "threads": threads,
@@ -154,7 +155,7 @@ class _Run:
         self._conn = conn
         self._place = place
         self._asked = asked
-        self._progress = progress
+        self.progress = progress
         self._files = 0
         self._houses = ledger.houses(conn)
         self._known_tables = ledger.known_tables(conn)
@@ -168,7 +169,7 @@ class _Run:
         """Reads a file into the table raw_<number>."""
         number = self._files
         self._files += 1
-        self._progress(f"reading {path.name}")
+        self.progress(f"reading {path.name}")
         cells = self._place / f"cells_{number}.csv"
         staged = files.stage(path, mapping, cells, lambda source, target: self._parquet(source, target, mapping))
         columns = {"line": "BIGINT", **{f"c_{name}": "VARCHAR" for name in staged.columns or mapping.columns}}
@@ -208,8 +209,8 @@ class _Run:
         self._db.execute(f"COPY (SELECT {', '.join(chosen)} FROM {of}{where}) TO '{target}' (FORMAT csv, HEADER false)")
         return list(mapping.columns)
 
-    def copy(self, mapping: MappingFile, scope: ledger.Scope) -> list[str]:
-        """Loads the ledger's rows into `l`; the names of their fields."""
+    def copy(self, mapping: MappingFile, scope: ledger.Scope) -> ledger.Copied:
+        """Copies the ledger's rows out of the database."""
         side = mapping.side
         also = []
         if side.view == "bets" and "occurred_at" in mapping.compare:
@@ -227,12 +228,12 @@ class _Run:
                 for name in ("property", "pit", "game")
                 if name in dict(scope.filters) and name in side.fields
             }
-        self._progress("reading the ledger")
-        path = self._place / "ledger.csv"
-        copied = ledger.copy_out(self._conn, side, fields, scope, path)
-        self._db.execute(copied.load("l0"))
-        path.unlink()
-        return list(fields)
+        return ledger.copy_out(self._conn, side, fields, scope, self._place / "ledger.csv")
+
+    def give_up(self, reading: Future[ledger.Copied]) -> None:
+        """Ends what is being read, for nobody wants it any more."""
+        self._conn.cancel_safe()
+        reading.exception()
 
     def close(self, legs: Sequence[LegResult]) -> None:
         """Ids, and what concerns several legs."""
@@ -283,31 +284,61 @@ class _LegRun:
     def run(self) -> LegResult:
         mapping, db = self._mapping, self._db
         self._verify_formats()
-        for path in self._paths:
-            number, staged = self._run.stage(path, mapping)
-            self._file_numbers.append(number)
-            self._result.staged.append(staged)
-        db.execute(f"SET TimeZone = {literal(mapping.zone or 'UTC')}")
-        self._type({})
-        self._loaded = self._run.copy(mapping, self._scope_of_files())
-        self._key_ledger()
+        early = self._read_early()
+        try:
+            for path in self._paths:
+                number, staged = self._run.stage(path, mapping)
+                self._file_numbers.append(number)
+                self._result.staged.append(staged)
+            db.execute(f"SET TimeZone = {literal(mapping.zone or 'UTC')}")
+            self._type({})
+        except BaseException:
+            if early is not None:
+                self._run.give_up(early)
+            raise
+        self._load(early)
         self._mend()
+        if mapping.trailer is None:
+            self._drop_raw()
         self._unknown_tables()
         if mapping.summed:
             self._sum()
-        self._run._progress("matching")
+        self._run.progress("matching")
         matching.match(db, mapping)
         self._days()
         self._bad_lines()
-        self._run._progress("comparing")
+        self._run.progress("comparing")
         comparison = comparing.Comparison(db, mapping, self._number, self._scope, self._loaded)
         comparison.run()
         self._control(comparison)
         self._figures()
         ways.keep(db, mapping, self._number)
-        for number in self._file_numbers:
-            db.execute(f"DROP TABLE raw_{number}")
+        self._drop_raw()
         return self._result
+
+    def _drop_raw(self) -> None:
+        for number in self._file_numbers:
+            self._db.execute(f"DROP TABLE IF EXISTS raw_{number}")
+
+    def _read_early(self) -> Future[ledger.Copied] | None:
+        """Begins to read the ledger while the files are read, where the period is said and need not be found in them."""
+        if self._asked.first is None or self._asked.last is None:
+            return None
+        executor = ThreadPoolExecutor(1, "reconcile-ledger")
+        reading = executor.submit(self._run.copy, self._mapping, self._scope_of(self._asked.first, self._asked.last))
+        executor.shutdown(wait=False)
+        return reading
+
+    def _load(self, early: Future[ledger.Copied] | None) -> None:
+        """Makes `l` of the ledger's rows, with the key."""
+        mapping = self._mapping
+        self._run.progress("reading the ledger")
+        copied = early.result() if early is not None else self._run.copy(mapping, self._scope_of_files())
+        names = mapping.aggregate if mapping.summed else mapping.exact
+        key = joined(names) if names else "NULL::VARCHAR"
+        self._db.execute(copied.load("l", f"{key} AS k, 1 AS n, true AS wanted"))
+        copied.path.unlink()
+        self._loaded = list(copied.fields)
 
     # Rows.
 
@@ -334,11 +365,11 @@ class _LegRun:
             else "NULL::VARCHAR"
         )
         db.execute(
-            f"CREATE OR REPLACE TABLE ft AS SELECT row_number() OVER () AS fid, *, {key} AS k FROM ({' UNION ALL '.join(typed)})"
+            f"CREATE OR REPLACE TABLE f AS SELECT row_number() OVER () AS fid, *, {key} AS k, {self._day()} AS day "
+            f"FROM ({' UNION ALL '.join(typed)})"
         )
-        db.execute("CREATE OR REPLACE TABLE bad AS SELECT * FROM ft WHERE problem IS NOT NULL")
-        db.execute(f"CREATE OR REPLACE TABLE f AS SELECT *, {self._day()} AS day FROM ft WHERE problem IS NULL")
-        db.execute("DROP TABLE ft")
+        db.execute("CREATE OR REPLACE TABLE bad AS SELECT * FROM f WHERE problem IS NOT NULL")
+        db.execute("DELETE FROM f WHERE problem IS NOT NULL")
 
     def _day(self) -> str:
         """The gaming day of a row of the file: what it says, or else what its first time makes it."""
@@ -354,25 +385,17 @@ class _LegRun:
 
     def _scope_of_files(self) -> ledger.Scope:
         """Which rows of the ledger could be meant: those of the period, or of the files' days, and a day around them."""
-        filters = tuple((name, value) for name, value in self._asked.filters if name in self._mapping.side.fields)
         first, last = self._asked.first, self._asked.last
         if first is None and last is None:
             row = self._db.execute("SELECT min(day), max(day) FROM f").fetchone()
             assert row is not None
             first, last = row
-        around = self._db.execute("SELECT ?::DATE - 1, ?::DATE + 1", [first, last]).fetchone()
-        assert around is not None
-        if "gaming_day" not in self._mapping.side.fields:
-            return ledger.Scope(filters=filters)
-        return ledger.Scope(around[0], around[1], filters)
+        return self._scope_of(first, last)
 
-    def _key_ledger(self) -> None:
-        """Makes `l`, with the key."""
-        mapping = self._mapping
-        names = mapping.aggregate if mapping.summed else mapping.exact
-        key = joined(names) if names else "NULL::VARCHAR"
-        self._db.execute(f"CREATE OR REPLACE TABLE l AS SELECT *, {key} AS k, 1 AS n, true AS wanted FROM l0")
-        self._db.execute("DROP TABLE l0")
+    def _scope_of(self, first: date | None, last: date | None) -> ledger.Scope:
+        filters = tuple((name, value) for name, value in self._asked.filters if name in self._mapping.side.fields)
+        day = timedelta(days=1)
+        return ledger.Scope(None if first is None else first - day, None if last is None else last + day, filters)
 
     # Errors of whole files.
 

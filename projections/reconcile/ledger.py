@@ -44,8 +44,8 @@ class Copied(NamedTuple):
     fields: dict[str, Field]
     """The fields, in order, after position, expected and void."""
 
-    def load(self, table: str) -> str:
-        """SQL that makes a table of it: lid, pos, expected, void, and the fields, amounts in minor units."""
+    def load(self, table: str, more: str) -> str:
+        """SQL that makes a table of it: lid, pos, expected, void, the fields with amounts in minor units, and `more`."""
         columns = {"pos": "BIGINT", "expected": "BOOLEAN", "void": "BOOLEAN"}
         columns |= {name: _TYPES[field.kind] for name, field in self.fields.items()}
         spelled = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
@@ -60,11 +60,10 @@ class Copied(NamedTuple):
                 made.append(f"epoch_us({quoted(name)}) AS {quoted(name)}")
             else:
                 made.append(quoted(name))
-        return (
-            f"CREATE OR REPLACE TABLE {table} AS SELECT row_number() OVER () AS lid, pos, expected, void, {', '.join(made)} "
-            f"FROM read_csv('{self.path}', auto_detect=false, header=false, delim=',', quote='\"', escape='\"', "
-            f"nullstr='', columns={{{spelled}}})"
-        )
+        options = "auto_detect=false, header=false, delim=',', quote='\"', escape='\"', nullstr=''"
+        rows = f"read_csv('{self.path}', {options}, columns={{{spelled}}})"
+        numbered = f"SELECT row_number() OVER () AS lid, pos, expected, void, {', '.join(made)} FROM {rows}"
+        return f"CREATE OR REPLACE TABLE {table} AS SELECT *, {more} FROM ({numbered})"
 
 
 def copy_out(conn: Connection, side: Side, fields: dict[str, Field], scope: Scope, path: Path) -> Copied:

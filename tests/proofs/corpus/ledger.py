@@ -263,7 +263,7 @@ def doubled_payout(place: Place) -> Recorded:
 
 @in_database("PAID_TWICE")
 def paid_again_after_the_round(place: Place) -> Recorded:
-    paid: Recorded = place.some(PayoutMade, _won)
+    paid: Recorded = place.some(PayoutMade, lambda body: _won(body) and place.plainly_settled(body))
     place.insert(place.round(paid.stream)[-1], paid.body)
     return paid
 
@@ -310,7 +310,9 @@ def loser_left_alone(place: Place) -> tuple[UUID, UUID]:
 
 @in_database("STAKE_DIFF")
 def changed_stake(place: Place) -> Recorded:
-    paid = place.some(PayoutMade, _won)
+    placed_here = {(each.stream, each.body.bet) for each in place.events if isinstance(each.body, BetPlaced)}
+    at = {id(each.body): each.stream for each in place.events}
+    paid = place.some(PayoutMade, lambda body: _won(body) and (at[id(body)], body.bet) in placed_here)
     bet: Recorded = place.some(BetPlaced, lambda body: body.bet == paid.body.bet)
     place.change(bet, stake=str(int(paid.body.stake) * 10))
     return bet
