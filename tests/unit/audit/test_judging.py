@@ -414,11 +414,6 @@ def test_a_bet_that_a_chain_of_rounds_carries_is_followed_by_its_links() -> None
     )
 
 
-def test_every_event_is_heard_as_a_round_s_or_known_to_be_none() -> None:
-    """An event that the audit has never heard of would be told as a fault of the log."""
-    assert set(EVENTS) == OF_NO_ROUND | set(judging.HEARD)
-
-
 def test_b12_a_prize_a_hundred_times_too_high_says_that_it_may_be_another_unit() -> None:
     log = Log(NOW)
     won = log.first(PayoutMade, lambda body: body.result == "won" and body.breakage == body.commission == "0")
@@ -428,3 +423,8 @@ def test_b12_a_prize_a_hundred_times_too_high_says_that_it_may_be_another_unit()
     assert found.code == "AMOUNT_DIFF"
     assert found.what.endswith("a hundred times as much: was it meant in another unit?")
     assert int(found.difference or 0) == 99 * int(won.body.prize)
+
+
+def test_every_event_is_heard_as_a_round_s_or_known_to_be_none() -> None:
+    """An event that the audit has never heard of would be told as a fault of the log."""
+    assert set(EVENTS) == OF_NO_ROUND | set(judging.HEARD)
