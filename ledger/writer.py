@@ -131,7 +131,7 @@ class Writer:
         self._handed: _Taken | None = None
         """What was afloat and goes on in the thread."""
         self._busy = False
-        """Whether the thread has a group."""
+        """Whether it is the thread's turn: what comes meanwhile waits for it, or for the loop that handed its group over."""
         self._timer: asyncio.TimerHandle | None = None
         """Of a loop that gives those who were just answered a moment to come back."""
         self._changed = threading.Condition()
@@ -200,13 +200,17 @@ class Writer:
         while (taken := self._take()) is not None:
             if taken.group:
                 self._write(taken.group, taken.begun)
-            self._give_back(taken.loop)
-            if self._rest is not None and time.monotonic() - self._rested >= _REST:
+            # Never while a group is afloat: it has what `rest` would wait for, and may need this thread to come to its end.
+            if self._rest is not None and self._busy and self._rest_is_due():
                 self._rested = time.monotonic()
                 try:
                     self._rest()
                 except Exception:  # noqa: BLE001 - as below
                     _log.warning("what is done between two groups failed", exc_info=True)
+            self._give_back(taken.loop)
+
+    def _rest_is_due(self) -> bool:
+        return self._rest is not None and time.monotonic() - self._rested >= _REST
 
     def _take(self) -> _Taken | None:
         """What was handed over, or all that waits, up to a full group.
@@ -223,7 +227,7 @@ class Writer:
                     self._await(self._expected, self._patience)
                 if not self._afloat:  # while it waited a loop may have begun
                     taken = _Taken(self._next_group())
-            self._busy = bool(taken.group)
+            self._busy = bool(taken.group) or not self._afloat
             return taken
 
     def _await(self, submissions: int, timeout: float | None) -> None:
@@ -319,7 +323,8 @@ class Writer:
                 return
         began, begun = time.monotonic(), None
         try:
-            begun = self._begin([report for each in group for report in each.reports]) if self._begin else None
+            if self._begin is not None and not self._rest_is_due():  # which is the thread's to do, after this group
+                begun = self._begin([report for each in group for report in each.reports])
         except Exception:  # noqa: BLE001 - as in the thread, which tries once more
             _log.warning("a group of %d posts failed", len(group), exc_info=True)
         if begun is None or begun.descriptor is None:

@@ -392,3 +392,38 @@ def test_at_the_end_what_is_afloat_and_what_waits_behind_it_is_written() -> None
 
     afloat(store, test)
     assert [len(group) for group in store.begun] == [1, 1]
+
+
+def test_what_is_done_between_two_groups_waits_for_none_that_needs_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group that is afloat has what `rest` takes, and may need the thread to come to its end."""
+    monkeypatch.setattr("ledger.writer._REST", 0.02)
+    held, rested = threading.Lock(), threading.Semaphore(0)
+    store = Afloat()
+
+    class Held(_Begun):
+        def finish(self) -> list[Verdict]:
+            held.release()
+            return super().finish()
+
+    def begin(group: Sequence[Report]) -> _Begun | None:
+        store.waits_then = {report.event_id for report in group}
+        return Held(store, group) if held.acquire(blocking=False) else None
+
+    def rest() -> None:
+        with held:
+            rested.release()
+
+    async def run() -> None:
+        writer = Writer(store.post, begin=begin, rest=rest)
+        writer.start()
+        for _ in range(20):
+            answer = asyncio.create_task(writer.write(reports(1)))
+            await asyncio.sleep(0.03)
+            while store.ends:
+                os.close(store.ends.pop())
+            await asyncio.wait_for(answer, 10)
+        assert await asyncio.to_thread(rested.acquire, timeout=10)
+        assert await asyncio.to_thread(writer.close, 10)
+
+    asyncio.run(run())
+    assert store.finished
