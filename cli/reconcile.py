@@ -47,17 +47,17 @@ class _FilesOrCommand(click.Group):
     ),
 )
 def reconcile() -> None:
-    """Lay the ledger beside files of others: journals, cage and wallet files, counts.
+    """Lay the ledger beside files of others.
 
-    `roundledger reconcile FILE...` is short for `roundledger reconcile files FILE...`. A mapping says what the columns of a file
-    mean. Rows find each other by key; what is there twice is an exception, never the first one right; every difference has a
-    reason code, its evidence and the command to type next.
+    Terminal journals, cage and wallet files, chip counts and drops. `roundledger reconcile FILE...` is short for `roundledger
+    reconcile files FILE...`. A mapping says what the columns of a file mean. Rows find each other by key; what is there twice is
+    an exception, never the first one right; every difference has a reason code, its evidence and the command to type next.
     """
 
 
 @reconcile.command(
     epilog=examples(
-        "roundledger reconcile journal.csv",
+        "roundledger reconcile files journal.csv                 or without the word `files`",
         "roundledger reconcile journal.csv.gz --mapping my-terminals.toml --month 2026-11 --format xlsx --out november.xlsx",
         "roundledger reconcile bets.ndjson --mapping cloudevents-bets --json | jq '.rows[] | {reason, what}'",
         "roundledger reconcile journal.csv counts.csv --mapping terminal-bets --mapping chip-counts",
@@ -341,10 +341,11 @@ def _drawn(result: Result, limit: int | None) -> Report:
 @token_file_option
 @output_options
 def resolve(exception: str, why: str, token_file: Path | None, form: Form) -> None:
-    """Resolve an exception of a recorded run, by its id or the beginning of it.
+    """Resolve a recorded exception.
 
-    Who resolves it is said by the token in LEDGER_TOKEN or --token-file. It holds for the values that were found: with others the
-    exception is open again. The ledger itself is corrected by `roundledger correct` and not here.
+    It is named by its id or the beginning of it. Who resolves it is said by the token in LEDGER_TOKEN or --token-file. It holds
+    for the values that were found: with others the exception is open again. The ledger itself is corrected by `roundledger
+    correct` and not here.
     """
     import psycopg
 
@@ -387,7 +388,7 @@ LISTED = (
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="At most so many.")
 @output_options
 def list_(everything: bool, limit: int, form: Form) -> None:
-    """List the exceptions of recorded runs that are open, the latest first."""
+    """List recorded exceptions that are open."""
     import psycopg
 
     from projections.reconcile import state
