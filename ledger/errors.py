@@ -193,6 +193,7 @@ CODES: dict[str, Code] = {
     "LGR-0757": Code("The composite key tells too few rows apart", 422),
     "LGR-0758": Code("No such exception", 404),
     "LGR-0759": Code("The exception cannot be resolved so", 409),
+    "LGR-0760": Code("The comparison has too little memory or disk", 422),
     # 08: who may do what
     "LGR-0801": Code("This takes a person who has proved who it is", 401, retryable=True),
     "LGR-0802": Code("No valid token", 401),

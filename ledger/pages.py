@@ -404,6 +404,11 @@ PAGES: dict[str, str] = {
         "An exception is resolved by its id, of a run that was recorded with --record. roundledger reconcile list has them."
     ),
     "LGR-0759": "It is resolved already, or the reason is empty. A resolution holds for the values found, and is never changed.",
+    "LGR-0760": (
+        "Sorting and joining takes at most --memory, and beyond that a temporary folder (TMPDIR). One of the two was too "
+        "little, or the "
+        "amount of memory cannot be read. Nothing was written."
+    ),
     "LGR-0801": (
         "Some reports are decisions of a person: a bet declared void, chips that came too late, a hold and its release, a "
         "correction and its approval. They count only with proof of who decided, and a name that somebody typed is none: the "
