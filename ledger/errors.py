@@ -200,6 +200,7 @@ CODES: dict[str, Code] = {
     "LGR-0757": Code("The composite key tells too few rows apart", 422),
     "LGR-0758": Code("No such exception", 404),
     "LGR-0759": Code("The exception cannot be resolved so", 409),
+    "LGR-0760": Code("The comparison has too little memory or disk", 422),
     # from 0770: what an auditor asks
     "LGR-0770": Code("No account has this name", 404),
     "LGR-0771": Code("The span ends before it begins", 422),

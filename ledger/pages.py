@@ -425,6 +425,11 @@ PAGES: dict[str, str] = {
         "An exception is resolved by its id, of a run that was recorded with --record. roundledger reconcile list has them."
     ),
     "LGR-0759": "It is resolved already, or the reason is empty. A resolution holds for the values found, and is never changed.",
+    "LGR-0760": (
+        "Sorting and joining takes at most --memory, and beyond that a temporary folder (TMPDIR). One of the two was too "
+        "little, or the "
+        "amount of memory cannot be read. Nothing was written."
+    ),
     "LGR-0770": (
         "An account is there from its first movement on. `roundledger balances` lists all; the reference page of accounts says "
         "what each kind has. Names are written as they are listed, capitals included."

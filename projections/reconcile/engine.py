@@ -113,21 +113,11 @@ def reconciled(
 ) -> Iterator[Result]:
     """Compares. `conn` reads one state of the database (`ledger.one_state`).
 
-    Raises Refusal LGR-0752, LGR-0753 (a file), LGR-0757 (a mapping that tells rows apart by too little).
+    Raises Refusal LGR-0752, LGR-0753 (a file), LGR-0757 (a mapping that tells rows apart by too little), LGR-0760 (memory, disk).
     """
     with tempfile.TemporaryDirectory(prefix="roundledger-reconcile-") as folder:
         place = Path(folder)
-        db = duckdb.connect(
-            ":memory:",
-            config={
-                "memory_limit": memory,
-                "threads": threads,
-                "temp_directory": str(place / "spilled"),
-                "preserve_insertion_order": True,
-                "autoinstall_known_extensions": False,
-                "autoload_known_extensions": False,
-            },
-        )
+        db = _engine(place, memory, threads)
         try:
             columns = ", ".join(f"{name} {kind}" for name, kind in comparing.COLUMNS.items())
             db.execute(f"CREATE TABLE x ({columns})")
@@ -136,8 +126,34 @@ def reconciled(
             three = run.three_ways(found)
             run.close(found)
             yield Result(db, asked, found, run.position, run.notes, three)
+        except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
+            raise Refusal(
+                "LGR-0760",
+                f"the comparison ran out of memory or disk: {str(error).splitlines()[0]}",
+                field="--memory",
+                value=memory,
+                help="give it more --memory, or set TMPDIR to a folder with more room",
+            ) from error
         finally:
             db.close()
+
+
+def _engine(place: Path, memory: str, threads: int) -> duckdb.DuckDBPyConnection:
+    """DuckDB in memory with a bound, which spills to a folder. Raises Refusal LGR-0760 for a bound that is none."""
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": memory,
+        "threads": threads,
+        "temp_directory": str(place / "spilled"),
+        "preserve_insertion_order": True,
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    try:
+        return duckdb.connect(":memory:", config=config)
+    except duckdb.Error as error:
+        raise Refusal(
+            "LGR-0760", "this is no amount of memory", field="--memory", value=memory, help="write it like 512MB or 2GB"
+        ) from error
 
 
 class _Run:
@@ -175,7 +191,8 @@ class _Run:
         columns = {"line": "BIGINT", **{f"c_{name}": "VARCHAR" for name in staged.columns or mapping.columns}}
         spelled = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
         self._db.execute(
-            f"CREATE TABLE raw_{number} AS SELECT *, {number} AS file FROM read_csv('{cells}', auto_detect=false, header=false, "
+            f"CREATE TABLE raw_{number} AS SELECT *, {number} AS file FROM read_csv({literal(str(cells))}, auto_detect=false, "
+            "header=false, "
             f"delim=',', quote='\"', escape='\"', max_line_size=8388608, columns={{{spelled}}})"
         )
         cells.unlink()
@@ -206,7 +223,9 @@ class _Run:
         only = [f'"{column}"::VARCHAR IN ({listed(texts)})' for column, texts in mapping.only.items()]
         where = f" WHERE {' AND '.join(only)}" if only else ""
         self._db.execute("SET TimeZone = 'UTC'")
-        self._db.execute(f"COPY (SELECT {', '.join(chosen)} FROM {of}{where}) TO '{target}' (FORMAT csv, HEADER false)")
+        self._db.execute(
+            f"COPY (SELECT {', '.join(chosen)} FROM {of}{where}) TO {literal(str(target))} (FORMAT csv, HEADER false)"
+        )
         return list(mapping.columns)
 
     def copy(self, mapping: MappingFile, scope: ledger.Scope) -> ledger.Copied:

@@ -13,7 +13,7 @@ from psycopg import sql
 
 from ledger.money import CURRENCIES
 from projections.reconcile.sides import Field, Side
-from projections.reconcile.values import listed, quoted
+from projections.reconcile.values import listed, literal, quoted
 
 Connection = psycopg.Connection[Any]
 _TYPES = {
@@ -61,7 +61,7 @@ class Copied(NamedTuple):
             else:
                 made.append(quoted(name))
         options = "auto_detect=false, header=false, delim=',', quote='\"', escape='\"', nullstr=''"
-        rows = f"read_csv('{self.path}', {options}, columns={{{spelled}}})"
+        rows = f"read_csv({literal(str(self.path))}, {options}, columns={{{spelled}}})"
         numbered = f"SELECT row_number() OVER () AS lid, pos, expected, void, {', '.join(made)} FROM {rows}"
         return f"CREATE OR REPLACE TABLE {table} AS SELECT *, {more} FROM ({numbered})"
 

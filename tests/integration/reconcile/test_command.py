@@ -49,7 +49,7 @@ class TestB46TheExitCode:
         assert typed("nowhere.csv") == 2
         assert "LGR-0753" in capsys.readouterr().err
 
-    @pytest.mark.parametrize("option", ["--nonsense", "--day=yesterday", "--mapping=terminal-bet"])
+    @pytest.mark.parametrize("option", ["--nonsense", "--day=yesterday", "--mapping=terminal-bet", "--memory=much"])
     def test_a_bad_option(self, journal: Path, option: str) -> None:
         assert typed(journal, option) == 2
 
