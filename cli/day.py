@@ -191,13 +191,16 @@ def _show(state: _State, form: Form) -> int:
 
 
 def _read(dsn: str, house: str | None, day: date | None) -> _State:
+    from ledger import houses
+    from ledger.days import earliest
     from projections import days, queries
 
     config = _property(dsn, house)
     now = config.gaming_day(datetime.now(UTC))
     with reading(dsn) as conn:
         last = days.closed(conn, config.id)
-        asked = day or (last.gaming_day + timedelta(1) if last else days.first_day(conn, config.id) or now)
+        begun = earliest(houses.since(conn, config.id) or now)
+        asked = day or (last.gaming_day + timedelta(1) if last else days.first_day(conn, config.id, begun) or now)
         found = queries.positions(conn)
         figures = days.table_days(conn, config.id, asked)
         unfinished = days.unfinished(conn, config.id, asked, {table.id for table in config.tables})

@@ -73,10 +73,11 @@ class Days:
         """The day to which is posted what happens now, where `now` is the day by the property's clock."""
         return now if self.closed is None else max(now, self.closed + timedelta(days=1))
 
-    def posting(self, now: date, about: date | None) -> Posting:
+    def posting(self, now: date, about: date | None, since: date | None = None) -> Posting:
         """Where something is posted that is about a day: there, or where that one is closed to the present day.
 
-        Raises Refusal LGR-0272 for a day that is to come.
+        `since` is the day in which the property was first configured, for what names its day anew. Raises Refusal LGR-0272 for a
+        day that is to come, LGR-0276 for one before the ledger's first.
         """
         present = self.present(now)
         if about is None or about == present:
@@ -89,12 +90,17 @@ class Days:
                 value=about.isoformat(),
                 help=_LEAVE,
             )
+        if since is not None:
+            _verify_begun(about, now, since)
         return Posting(present, about) if self.is_closed(about) else Posting(about)
 
     # Closing.
 
-    def verify_close(self, day: date, now: date, origin: Origin) -> None:
-        """Raises unless a person closes the day that is next, and it has ended by the property's clock."""
+    def verify_close(self, day: date, now: date, since: date, origin: Origin) -> None:
+        """Raises unless a person closes the day that is next, and it has ended by the property's clock.
+
+        The first may be any from the day before `since` on, in which the property was first configured.
+        """
         verify_person(origin)
         if self.is_closed(day):
             raise Refusal(
@@ -111,7 +117,9 @@ class Days:
                 value=day.isoformat(),
                 help="close it once it has ended",
             )
-        if self.closed is not None and day != (following := self.closed + timedelta(days=1)):
+        if self.closed is None:
+            _verify_begun(day, now, since)
+        elif day != (following := self.closed + timedelta(days=1)):
             raise Refusal(
                 "LGR-0273",
                 f"the last day that is closed is {self.closed}",
@@ -120,13 +128,13 @@ class Days:
                 help=f"close {following} first, also where nothing happened on it",
             )
 
-    def can_close(self, day: date, now: date, origin: Origin) -> bool:
+    def can_close(self, day: date, now: date, since: date, origin: Origin) -> bool:
         """Whether `close` would succeed."""
-        return succeeds(self.verify_close, day, now, origin)
+        return succeeds(self.verify_close, day, now, since, origin)
 
-    def close(self, said: CloseDay, now: date, origin: Origin) -> None:
-        """Closes a day; `now` is the day by the property's clock."""
-        self.verify_close(said.gaming_day, now, origin)
+    def close(self, said: CloseDay, now: date, since: date, origin: Origin) -> None:
+        """Closes a day; `now` is the day by the property's clock, `since` that in which it was first configured."""
+        self.verify_close(said.gaming_day, now, since, origin)
         body = GamingDayClosed(
             **origin._asdict(),
             property=said.property,
@@ -139,6 +147,27 @@ class Days:
         )
         self.apply(body)
         self._pending.append(body)
+
+
+def earliest(since: date, now: date | None = None) -> date:
+    """The first gaming day of a property that was first configured on `since`: the one before, of which boxes are left to count.
+
+    A clock that is behind that of the configuration does not make the present day an earlier one.
+    """
+    return (since if now is None else min(since, now)) - timedelta(days=1)
+
+
+def _verify_begun(about: date, now: date, since: date) -> None:
+    """Raises Refusal LGR-0276 for a gaming day before the ledger's first."""
+    first = earliest(since, now)
+    if about < first:
+        raise Refusal(
+            "LGR-0276",
+            f"the ledger of the property begins with gaming day {first}",
+            field="data.gaming_day",
+            value=about.isoformat(),
+            help="look at the year: no gaming day before that one can be named",
+        )
 
 
 _LEAVE = "leave the field out for the present day; an earlier day is named by its date"

@@ -46,6 +46,8 @@ class Houses:
         self._houses: dict[str, House] = {}
         self._properties: dict[str, Property] = {}
         """Id → configuration in force."""
+        self._since: dict[str, date] = {}
+        """Id → the gaming day in which the property was first configured."""
         self._configurations: dict[str, Property] = {}
         """Hash → configuration, of all that were ever logged."""
         self._played: dict[tuple[str, str], House] = {}
@@ -75,6 +77,7 @@ class Houses:
             assert isinstance(event.body, DocumentRecorded)
             config = self._configurations[event.body.sha256] = property_.from_content(event.body.content)
             self._properties[config.id] = config
+            self._since.setdefault(config.id, config.gaming_day(event.body.recorded_at))
             self._houses = {id_: house for id_, house in self._houses.items() if house.property.id != config.id}
             self._houses |= {table.id: House(config, table) for table in config.tables}
             self._version = event.originator_version
@@ -84,8 +87,8 @@ class Houses:
         """The properties as last read, by id."""
         return {key: self._properties[key] for key in sorted(self._properties)}
 
-    def apply(self, config: Property) -> bool:
-        """Logs the configuration; False where it is the one in force.
+    def apply(self, config: Property, at: datetime | None = None) -> bool:
+        """Logs the configuration, as applied now if no time is named; False where it is the one in force.
 
         Raises Refusal LGR-0604 for another property's table or terminal, and LGR-0611 where a table would be given up that has a
         round open. Openings name the configuration as their premise, so none comes in between.
@@ -97,7 +100,7 @@ class Houses:
             if held is not None and held.sha256 == config.sha256:
                 return False
             self._verify_tables(config)
-            body = _document("property", config.id, config.sha256, config.content)
+            body = _document("property", config.id, config.sha256, config.content, at)
             stored = self._events.mapper.to_stored_event(RoundEvent(_PROPERTIES, self._version + 1, body))
             given_up = [] if held is None else _given_up(held, config)
             try:
@@ -156,6 +159,10 @@ class Houses:
                 "LGR-0612", f"no property {house} is configured", field="data.property", value=house, help=f"properties: {known}"
             )
         return found
+
+    def since(self, house: str) -> date:
+        """The gaming day in which the property `house`, which is configured, was so for the first time."""
+        return self._since[house]
 
     def property_of(self, table: str) -> Property | None:
         """The property to which a table belongs, as last read."""
@@ -324,6 +331,15 @@ def configurations(conn: psycopg.Connection[Any]) -> list[tuple[int, Property]]:
     return [(position, property_.from_content(logged.content)) for position, logged in _logged(conn, _PROPERTIES)]
 
 
+def since(conn: psycopg.Connection[Any], house: str) -> date | None:
+    """The gaming day in which the property was first configured; None where it never was."""
+    for _, logged in _logged(conn, _PROPERTIES):
+        config = property_.from_content(logged.content)
+        if config.id == house:
+            return config.gaming_day(logged.recorded_at)
+    return None
+
+
 def configuration(conn: psycopg.Connection[Any], sha256: str) -> Property:
     """The configuration with this hash, whether or not it is in force. Raises Refusal LGR-0504."""
     for _, logged in _logged(conn, _PROPERTIES):
@@ -377,5 +393,5 @@ def _in_play(rounds: Mapping[str, UUID]) -> Refusal:
     )
 
 
-def _document(kind: str, name: str, sha256: str, content: str) -> DocumentRecorded:
-    return DocumentRecorded(kind=kind, name=name, sha256=sha256, content=content, recorded_at=datetime.now(UTC))
+def _document(kind: str, name: str, sha256: str, content: str, at: datetime | None = None) -> DocumentRecorded:
+    return DocumentRecorded(kind=kind, name=name, sha256=sha256, content=content, recorded_at=at or datetime.now(UTC))

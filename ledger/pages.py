@@ -205,6 +205,11 @@ PAGES: dict[str, str] = {
         "A day is closed with figures that were read up to a position of the log, and something came to the day after that. "
         "Nothing was closed. Read the figures again: `roundledger day close` does."
     ),
+    "LGR-0276": (
+        "The first gaming day of a property is the one before that in which its first configuration was applied: a count of the "
+        "evening before may still be posted, and what is earlier is a mistyped date. Since days are closed one after the other, "
+        "a closing of long ago would have all days in between closed one by one."
+    ),
     "LGR-0790": (
         "A day is closed once all of it is finished, or once whoever closes it has named in `despite` what is not: a count that "
         "is missing, a slip that waits for a signature, a review, numbers of a terminal that never came. What is left is listed, "

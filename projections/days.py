@@ -288,11 +288,16 @@ def closed(conn: Connection, house: str, day: date | None = None) -> Closed | No
         return cursor.execute(_CLOSED, {"house": house, "day": day}).fetchone()
 
 
-def first_day(conn: Connection, house: str) -> date | None:
-    """The first gaming day on which anything is on record of a property."""
-    row = conn.execute(
-        "SELECT least((SELECT min(gaming_day) FROM projection.rounds WHERE property = %(house)s), "
-        "(SELECT min(gaming_day) FROM projection.slip_postings WHERE property = %(house)s))",
+def first_day(conn: Connection, house: str, begun: date) -> date | None:
+    """The first gaming day on which anything is on record of a property, but none before `begun`, the first that its ledger has.
+
+    A slip that names an earlier day, from before such were refused, is posted there, and closed with the first. Rounds have their
+    day by the clock.
+    """
+    played, counted = conn.execute(
+        "SELECT (SELECT min(gaming_day) FROM projection.rounds WHERE property = %(house)s), "
+        "(SELECT min(gaming_day) FROM projection.slip_postings WHERE property = %(house)s)",
         {"house": house},
-    ).fetchone()
-    return None if row is None else row[0]
+    ).fetchone() or (None, None)
+    days = ([] if played is None else [played]) + ([] if counted is None else [max(counted, begun)])
+    return min(days, default=None)

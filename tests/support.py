@@ -89,10 +89,14 @@ def codes(verdicts: list[Verdict]) -> list[str]:
     return [verdict.refusal.code if verdict.refusal else verdict.status for verdict in verdicts]
 
 
+BEGUN = datetime(2003, 1, 1, tzinfo=UTC)
+"""When the property of a test was configured: whatever days a test plays are none before its ledger's first."""
+
+
 def house(dsn: str, config: Property = DEMO, *, lease_idle: float = 2.0) -> Rounds:
     """The application on `dsn` with a property applied: the demo's, if no other is named."""
     rounds = Rounds(dsn, lease_idle=lease_idle)
-    rounds.apply_property(config)
+    rounds.apply_property(config, BEGUN)
     return rounds
 
 

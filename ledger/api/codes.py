@@ -53,7 +53,7 @@ _SPOT = ("LGR-0403", "LGR-0404", "LGR-0405", "LGR-0412")
 _PLACED = (*_SPOT, "LGR-0408", "LGR-0605", "LGR-0606", "LGR-0607", "LGR-0608")
 _MONEY = ("LGR-0104", "LGR-0105", "LGR-0208")
 _TABLE = ("LGR-0601", "LGR-0602", "LGR-0609")
-_WRITTEN = (*_TABLE, "LGR-0104", "LGR-0105", "LGR-0260", "LGR-0264", "LGR-0272")
+_WRITTEN = (*_TABLE, "LGR-0104", "LGR-0105", "LGR-0260", "LGR-0264", "LGR-0272", "LGR-0276")
 _AS_IT_WAS = ("LGR-0240", "LGR-0241", "LGR-0242", "LGR-0244", "LGR-0245", "LGR-0408", "LGR-0409")
 
 BY_REPORT: Mapping[type[Data], tuple[str, ...]] = {
@@ -88,7 +88,7 @@ BY_REPORT: Mapping[type[Data], tuple[str, ...]] = {
     ConfirmSlip: (*_TABLE, "LGR-0249", "LGR-0262", "LGR-0263"),
     CancelSlip: (*_TABLE, "LGR-0262", "LGR-0263"),
     IssueColourChips: (*_TABLE, "LGR-0104", "LGR-0105", "LGR-0222", "LGR-0264"),
-    CloseDay: ("LGR-0270", "LGR-0271", "LGR-0273", "LGR-0274", "LGR-0275", "LGR-0612", "LGR-0790"),
+    CloseDay: ("LGR-0270", "LGR-0271", "LGR-0273", "LGR-0274", "LGR-0275", "LGR-0276", "LGR-0612", "LGR-0790"),
 }
 """What a report says → with which codes it can be refused, beside those of `ANY_EVENT`."""
 

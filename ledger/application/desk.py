@@ -322,7 +322,9 @@ class Desk:
         house = self._verify_table(report, body.table, group)
         group.rest_on(self._houses.premise)  # its currency, and its property's clock
         days = self._days(house.property.id, group)
-        posting = days.posting(house.property.gaming_day(report.received_at), body.gaming_day)
+        posting = days.posting(
+            house.property.gaming_day(report.received_at), body.gaming_day, self._houses.since(house.property.id)
+        )
         if isinstance(body, RecordFill | RecordCredit):
             topic = FillRecorded.TOPIC if isinstance(body, RecordFill) else CreditRecorded.TOPIC
             if self._memory.slip_is_numbered(topic, house.property.id, body.number):
@@ -392,14 +394,15 @@ class Desk:
         days = self._memory.days(body.property)
         now = house.gaming_day(report.received_at)
         origin = _origin(report, None)
-        days.verify_close(body.gaming_day, now, origin)
+        since = self._houses.since(house.id)
+        days.verify_close(body.gaming_day, now, since, origin)
         closing = Closing(body.property, body.gaming_day, int(body.as_of))
         for hindrance in self._memory.hindrances(closing):
             raise _hindered(hindrance, closing)
         if self._verify_closing is not None:
             self._verify_closing(house, body)
         group.closing = closing
-        days.close(body, now, origin)
+        days.close(body, now, since, origin)
         return days.collect_events()
 
     def _present(self, opened: RoundOpened, at: datetime, group: Group) -> date:

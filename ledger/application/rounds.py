@@ -424,13 +424,15 @@ class Rounds(Application[UUID]):
 
     # Properties.
 
-    def apply_property(self, config: Property) -> bool:
+    def apply_property(self, config: Property, at: datetime | None = None) -> bool:
         """Logs the configuration and plays by it from now on; False where it is the one already in force.
+
+        `at` is the time that the log gives for it, where that is not the present.
 
         Raises Refusal LGR-0604 for a table that another property has, LGR-0611 where one that has a round open would be given up.
         """
         with self._lock, as_it_said():
-            return self._houses.apply(config)
+            return self._houses.apply(config, at)
 
     def verify_apply_property(self, config: Property) -> None:
         """Raises what `apply_property` would raise now; changes nothing."""

@@ -10,6 +10,7 @@ from cli.main import run
 from ledger.application import Rounds
 from ledger.property import OptIn, Property, Table
 from tests.integration.api.conftest import Floor, serving
+from tests.support import BEGUN
 
 HOUSE = Property(
     id="H",
@@ -30,7 +31,7 @@ HOUSE = Property(
 def rounds(dsn: str) -> Iterator[Rounds]:
     """The application on a house with tables of each game of one outcome."""
     found = Rounds(dsn)
-    found.apply_property(HOUSE)
+    found.apply_property(HOUSE, BEGUN)
     yield found
     found.close()
 

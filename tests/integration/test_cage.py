@@ -78,12 +78,14 @@ class Slips:
         return self.report(body, by, **_of_the_report(more))
 
     def drop(self, cash: int, vouchers: int = 0, by: str | None = "C-1", **more: Any) -> Report:
-        body = CountDrop(box="B-1", cash=str(cash), vouchers=str(vouchers), total=str(cash + vouchers), **self.said | more)
-        return self.report(body, by)
+        body = CountDrop(
+            box="B-1", cash=str(cash), vouchers=str(vouchers), total=str(cash + vouchers), **self.said | _of_the_body(more)
+        )
+        return self.report(body, by, **_of_the_report(more))
 
-    def confirm(self, slip: Report, by: str | None = "D-11", *, cancellation: bool = False) -> Report:
+    def confirm(self, slip: Report, by: str | None = "D-11", *, cancellation: bool = False, **changes: Any) -> Report:
         body = ConfirmSlip(table=self.terminal.table, slip=slip.event_id, kind=kind_of(slip), cancellation=cancellation)
-        return self.report(body, by)
+        return self.report(body, by, **changes)
 
     def cancel(self, slip: Report, by: str | None = "S-7") -> Report:
         return self.report(

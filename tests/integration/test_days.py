@@ -421,3 +421,44 @@ def test_a_confirmation_for_another_table_is_refused(rounds: Rounds) -> None:
     slip = slips.report(RecordFill(table="R01", number=1, chips=(), total="0", currency="MOP"), "C-1")
     other = slips.terminal.report(ConfirmSlip(table="R02", slip=slip.event_id, kind="fill"), by="D-11", round=table_stream("R02"))
     assert codes(rounds.post([other])) == ["LGR-0262"]
+
+
+class TestNoDayBeforeTheLedgersFirst:
+    """A mistyped year closes nothing: the days are closed in order, so that a closing of 1999 would ask for ten thousand more."""
+
+    BEGUN = datetime(2026, 11, 27, 22, 0, tzinfo=UTC)
+    """06:00 on the 28th in Macau: the gaming day of the 27th is the first that can be named."""
+
+    @pytest.fixture
+    def rounds(self, dsn: str) -> Iterator[Rounds]:
+        rounds = Rounds(dsn)
+        rounds.apply_property(DEMO, self.BEGUN)
+        yield rounds
+        rounds.close()
+
+    @pytest.mark.parametrize("day", [date(1, 1, 1), date(1000, 2, 28), date(1999, 1, 1), date(2026, 11, 26)])
+    def test_for_the_first_closing_and_for_every_kind_of_slip(self, rounds: Rounds, dsn: str, day: date) -> None:
+        slips = Slips()
+        said: dict[str, Any] = {"gaming_day": day, "received_at": NEXT}
+        reports = [slips.count("opener", (100, 1), **said), slips.count("closer", (100, 1), **said)]
+        reports += [slips.fill((100, 1), **said), slips.credit((100, 1), **said), slips.drop(100, **said)]
+        assert set(codes(rounds.post(reports))) == {"LGR-0276"}
+        assert codes(rounds.post([closing(dsn, day)])) == ["LGR-0276"]
+        assert rows(dsn, "SELECT gaming_day FROM projection.days") == []
+
+    def test_but_the_evening_before_may_be_counted_and_closed(self, rounds: Rounds, dsn: str) -> None:
+        evening = date(2026, 11, 27)
+        slip = Slips().fill((100, 1), gaming_day=evening, received_at=NEXT)
+        accepted(rounds.post([slip]))
+        accepted(rounds.post([closing(dsn, evening), closing(dsn, evening + timedelta(1))]))
+
+    def test_day_status_names_none_that_an_older_program_let_in(
+        self, rounds: Rounds, dsn: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # By a clock of that time, for no slip can name the day any more.
+        slip = Slips().fill((100, 1), received_at=datetime(1999, 1, 1, 12, tzinfo=UTC))
+        accepted(rounds.post([slip, Slips().confirm(slip, received_at=NEXT)]))
+        rows(dsn, "SELECT 1")
+        monkeypatch.setenv("LEDGER_DSN", dsn)
+        shown = CliRunner().invoke(roundledger, ["day", "status", "--json"])
+        assert json.loads(shown.stdout)["gaming_day"] == "2026-11-27"

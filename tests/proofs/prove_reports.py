@@ -38,6 +38,7 @@ from tests.forms import Back, read_back
 from tests.proofs import place, report_beliefs, report_figures
 from tests.proofs.report_figures import Raw
 from tests.proofs.report_month import HOUSE, Month
+from tests.support import BEGUN
 
 Connection = psycopg.Connection[Any]
 _FAST = {"fsync": "off", "full_page_writes": "off"}
@@ -54,7 +55,7 @@ def main(argv: Sequence[str]) -> int:
         dsn = server.conninfo()
         migrate.init(dsn)
         with closing(Rounds(dsn)) as rounds:
-            rounds.apply_property(HOUSE)
+            rounds.apply_property(HOUSE, BEGUN)
             Month(rounds, dsn, options.days, options.rounds, options.seed).play()
         with psycopg.connect(dsn, autocommit=True) as conn:
             catch_up(conn)
