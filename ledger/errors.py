@@ -100,7 +100,7 @@ CODES: dict[str, Code] = {
     "LGR-0274": Code("A round of the gaming day is open", 409, retryable=True),
     "LGR-0275": Code("The figures have changed since they were read", 409, retryable=True),
     "LGR-0276": Code("The gaming day is before the first of the ledger", 422),
-    "LGR-0790": Code("Something of the gaming day is unfinished", 409, retryable=True),
+    "LGR-0277": Code("Something of the gaming day is unfinished", 409, retryable=True),
     # 03: retries and terminals
     "LGR-0301": Code("This event id was used for another body", 422),
     "LGR-0302": Code("The same event is being recorded at this moment", 409, retryable=True),

@@ -210,7 +210,7 @@ PAGES: dict[str, str] = {
         "evening before may still be posted, and what is earlier is a mistyped date. Since days are closed one after the other, "
         "a closing of long ago would have all days in between closed one by one."
     ),
-    "LGR-0790": (
+    "LGR-0277": (
         "A day is closed once all of it is finished, or once whoever closes it has named in `despite` what is not: a count that "
         "is missing, a slip that waits for a signature, a review, numbers of a terminal that never came. What is left is listed, "
         "and nothing was closed. `roundledger day status` shows the same."

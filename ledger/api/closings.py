@@ -20,7 +20,7 @@ class Closings:
     def verify(self, house: Property, said: CloseDay) -> None:
         """Whether the closing acknowledges all that is unfinished, but open rounds, which nobody can.
 
-        Raises Refusal LGR-0790 where it does not, LGR-0505 where the read side has not come to the closing's own figures.
+        Raises Refusal LGR-0277 where it does not, LGR-0505 where the read side has not come to the closing's own figures.
         """
         with psycopg.connect(self._dsn) as conn:
             conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -35,7 +35,7 @@ class Closings:
         left = [each for each in days.unacknowledged(found, said.despite) if each.code != days.OPEN_ROUND]
         if left:
             raise Refusal(
-                "LGR-0790",
+                "LGR-0277",
                 "; ".join(f"{each.code}: {', '.join(filter(None, (each.table, each.what)))}" for each in left[:_TOLD])
                 + (f"; and {len(left) - _TOLD} more" if len(left) > _TOLD else ""),
                 field="data.despite",

@@ -88,7 +88,7 @@ BY_REPORT: Mapping[type[Data], tuple[str, ...]] = {
     ConfirmSlip: (*_TABLE, "LGR-0249", "LGR-0262", "LGR-0263"),
     CancelSlip: (*_TABLE, "LGR-0262", "LGR-0263"),
     IssueColourChips: (*_TABLE, "LGR-0104", "LGR-0105", "LGR-0222", "LGR-0264"),
-    CloseDay: ("LGR-0270", "LGR-0271", "LGR-0273", "LGR-0274", "LGR-0275", "LGR-0276", "LGR-0612", "LGR-0790"),
+    CloseDay: ("LGR-0270", "LGR-0271", "LGR-0273", "LGR-0274", "LGR-0275", "LGR-0276", "LGR-0612", "LGR-0277"),
 }
 """What a report says → with which codes it can be refused, beside those of `ANY_EVENT`."""
 

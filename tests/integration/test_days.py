@@ -405,7 +405,7 @@ def test_a_closing_that_comes_through_the_door_has_to_acknowledge_what_day_close
             (verdict,) = rounds.post([closing(dsn, despite=unfinished[:n])])
             assert verdict.refusal is not None
             assert (verdict.refusal.code, verdict.refusal.help) == (
-                "LGR-0790",
+                "LGR-0277",
                 f"finish it, or name in `despite` what is acknowledged: {', '.join(unfinished[n:])}",
             )
         assert rows(dsn, "SELECT gaming_day FROM projection.days") == []

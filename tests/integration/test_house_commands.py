@@ -82,7 +82,7 @@ def test_the_terminals_with_what_is_missing(dsn: str, capsys: pytest.CaptureFixt
         ("T-R02", 0, 1, 1, 1, 0),
     ], "one line for each terminal"
     assert run(["terminals", "T-R01", "--gaps", "--csv"]) == 1
-    assert capsys.readouterr().out.splitlines()[1:] == ['T-R01,1,R01,2,9,"3-4, 6-8"']
+    assert capsys.readouterr().out.splitlines()[1:] == ['T-R01,1,R01,2,9,"3-4, 6-8",']
     assert run(["terminals", "T-R02"]) == 0
     assert run(["terminals", "T-R99"]) == 2
 

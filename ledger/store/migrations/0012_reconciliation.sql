@@ -134,12 +134,3 @@ COMMENT ON COLUMN reconciliation.exceptions.resolved_by IS 'Who resolved it.';
 COMMENT ON COLUMN reconciliation.exceptions.resolved_at IS 'When.';
 COMMENT ON COLUMN reconciliation.exceptions.why IS 'Why.';
 COMMENT ON COLUMN reconciliation.exceptions.found IS 'The hash of both values.';
-
--- Whoever reads reports may also see which differences are open. The role may be missing: see 0009.
-DO $$
-BEGIN
-    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'ledger_report') THEN
-        GRANT USAGE ON SCHEMA reconciliation TO ledger_report;
-        GRANT SELECT ON ALL TABLES IN SCHEMA reconciliation TO ledger_report;
-    END IF;
-END $$;
