@@ -63,4 +63,4 @@ def _expected(row: Mapping[str, Any]) -> Fraction:
 
 def rounded_from(key: str) -> Derive:
     """An exact amount of minor units, rounded once."""
-    return lambda row: rounded(row[key], row["currency"])
+    return lambda row: None if row[key] is None else rounded(row[key], row["currency"])

@@ -35,26 +35,31 @@ def _z(row: Mapping[str, Any]) -> Decimal | None:
     return two_decimals((minor(row["win"], row["currency"]) - row["theoretical_win_exact_minor"]) / root(row["square"]))
 
 
+def _counting(key: str, title: str, *with_: str) -> Column:
+    """Something counted, whose total stands where every row has it, or all of `with_`."""
+    return money(key, title, if_any=True)._replace(whole=(key, *with_))
+
+
 COLUMNS = (
     *_KEY,
     count("rounds", "rounds", below=2),
     count("bets", "bets", below=3),
-    money("opener", "opener", if_any=True),
-    money("fills", "fills", if_any=True),
-    money("drop", "drop", if_any=True),
-    money("credits", "credits", if_any=True),
-    money("closer", "closer", if_any=True),
-    money("count_win", "count win", if_any=True),
+    _counting("opener", "opener", "count_win"),
+    _counting("fills", "fills", "count_win"),
+    _counting("drop", "drop", "count_win"),
+    _counting("credits", "credits", "count_win"),
+    _counting("closer", "closer", "count_win"),
+    _counting("count_win", "count win"),
     money("earlier", "earlier days", below=3, if_any=True),
     money("win", "ledger win"),
-    money("variance", "variance", if_any=True),
-    Column("counted_win", "ledger win where counted", "amount", sums=True, hidden=True, derive=_win_of_counted),
+    _counting("variance", "variance"),
+    Column("counted_win", "ledger win where counted", "amount", sums=True, whole=("drop",), hidden=True, derive=_win_of_counted),
     Column("hold_percent", "hold %", "percent", derive=lambda row: percent(row["counted_win"], row["drop"]), if_any=True),
     money("handle", "handle"),
     Column("win_percent", "win %", "percent", derive=lambda row: percent(row["win"], row["handle"])),
     Column("theoretical_win_exact_minor", "exact theo. win (minor units)", "exact", sums=True, drawn=False),
     Column("theoretical_win", "theo. win", "amount", derive=rounded_from("theoretical_win_exact_minor")),
-    Column("square", "variance of the win (minor units squared)", "exact", sums=True, hidden=True),
+    Column("square", "variance of the win (minor units squared)", "exact", sums=True, whole=("square",), hidden=True),
     Column("deviation", "std. dev.", "amount", derive=_deviation, below=1),
     Column("z", "z", "number", derive=_z, below=1),
     money("commission", "commission", below=4, if_any=True),
@@ -171,8 +176,12 @@ class Master:
                 lines[key] = _Line(dict.fromkeys(("rounds", "bets"), 0) | dict.fromkeys(_SUMS, amount(0, currency)))
             uncounted.discard(key)
             lines[key].counted = _counted(dict(zip(_COUNTED, amounts, strict=True)), lines[key], openers, closers)
-        if uncounted and len(uncounted) < len(lines):
-            self.notes.append("tables without a confirmed slip have no figures of a count; totals of counts are of the others")
+        lacking = sum("count_win" not in line.counted for line in lines.values())
+        if lacking and len(uncounted) < len(lines):
+            self.notes.append(
+                f"{lacking} of {len(lines)} lines have no whole count, by confirmed slips: a total of what was counted is left "
+                "blank where it would not be of all its lines, and hold % where one of them has no drop"
+            )
         elif uncounted:
             self.notes.append("no counts, fills, credits or drops are confirmed for these days, so what was counted is blank")
 

@@ -53,7 +53,10 @@ class Column(NamedTuple):
     title: str
     kind: Kind = "text"
     sums: bool = False
-    """Whether subtotals and totals have it."""
+    """Whether subtotals and totals have it, where one of their rows does."""
+    whole: Sequence[str] = ()
+    """Keys of columns, of which one has to have a value in every row: else the total would be of fewer rows than those beside it,
+    and what the legend says of a line would not hold for it."""
     source: str = ""
     """The view's column or an expression over it, where it is not the key."""
     derive: Derive | None = None
@@ -178,7 +181,10 @@ class _Tally:
         self._currency = keys.index("currency") if "currency" in keys else None
         self._over = [keys.index(key) for key in report.subtotal_by]
         self._summed = [n for n, column in enumerate(report.columns) if column.sums]
+        self._needed = [(key, keys.index(key)) for key in {key for column in report.columns for key in column.whole}]
         self._sums: dict[tuple[Any, str | None], list[Any]] = {}
+        self._lacking: dict[tuple[Any, str | None], set[str]] = {}
+        """Keys of columns that a row of them has not, of those that a total needs whole."""
 
     def add(self, values: Row, rows: int) -> None:
         if not self._summed:
@@ -187,12 +193,16 @@ class _Tally:
         for key in ((), tuple(values[n] for n in self._over)) if self._over else ((),):
             sums = self._sums.get((key, currency))
             if sums is None:
-                sums = self._sums[key, currency] = [0] * (1 + len(self._summed))
+                sums = self._sums[key, currency] = [0] + [None] * len(self._summed)
+                self._lacking[key, currency] = set()
             sums[0] += rows
             for at, n in enumerate(self._summed, 1):
-                value = values[n]
+                value, before = values[n], sums[at]
                 if value is not None:
-                    sums[at] = EXACT.add(sums[at], value) if isinstance(value, Decimal) else sums[at] + value
+                    sums[at] = (
+                        value if before is None else EXACT.add(before, value) if isinstance(value, Decimal) else before + value
+                    )
+            self._lacking[key, currency].update(name for name, n in self._needed if values[n] is None)
 
     def subtotals(self) -> list[Total]:
         return self._told(lambda key: bool(key))
@@ -207,10 +217,13 @@ class _Tally:
 
     def _total(self, key: tuple[Any, ...], currency: str | None) -> Total:
         rows, *sums = self._sums[key, currency]
+        lacking = self._lacking[key, currency]
         known: dict[str, Any] = dict.fromkeys(column.key for column in self._columns)
         known["currency"] = currency
         for n, value in zip(self._summed, sums, strict=True):
             column = self._columns[n]
+            if value is None or (column.whole and lacking.issuperset(column.whole)):
+                continue
             is_amount = column.kind == "amount" and currency is not None
             known[column.key] = amount(0, currency or "") if is_amount and value == 0 else value
         for column in self._columns:

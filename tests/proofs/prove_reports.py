@@ -189,7 +189,7 @@ def sums(report: Report, back: Back) -> list[str]:
     for total in back.totals:
         rows = [row for row in back.rows if row.get("currency") == total.get("currency")]
         for column in report.columns:
-            if column.sums and not column.hidden:
+            if column.sums and not column.hidden and not (column.whole and total[column.key] in (None, "")):
                 values = [row[column.key] for row in rows if row[column.key]]
                 summed = sum(map(Fraction, values), Fraction(0))
                 if summed != Fraction(total[column.key] or "0"):

@@ -464,7 +464,9 @@ def test_each_operation_lists_its_own_codes_and_no_others(door: Door) -> None:
         for method in methods:
             for status, found in listed(path, method).items():
                 assert {str(CODES[code].status) for code in found} <= {status}
-                assert not {code for code in found if code.startswith("LGR-07")}, "the command line's codes are not the door's"
+                assert not {code for code in found if code.startswith("LGR-07") and code != "LGR-0790"}, (
+                    "the command line's codes are not the door's"
+                )
 
 
 def test_examples_are_whole_and_fit_their_schemas(door: Door) -> None:

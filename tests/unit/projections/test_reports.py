@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.errors import Refusal
-from projections.reports import writers
+from projections.reports import master, writers
 from projections.reports.filters import Filters, described, period
 from projections.reports.model import EXACT, NOTHING, Column, Report, amount, percent, plain, ratio, root, two_decimals
 from tests.forms import read_back
@@ -152,6 +152,54 @@ def test_b18_totals_are_per_currency_and_rows_come_to_them(form: str) -> None:
     assert back.head["title"] == "A report <made> up"
     assert back.head["property"] == "Golden House 金"
     assert "a note & more" in back.notes
+
+
+def counted(table: str, win: int, **count: int | None) -> tuple[Any, ...]:
+    """A line of the master game report: what was counted, None or left out where it was not."""
+    whole = count.get("closer") is not None
+    known: dict[str, Any] = {key: None if value is None else amount(value, "MOP") for key, value in count.items()}
+    known |= {key: amount(0, "MOP") for key in ("earlier", "handle", "commission", "breakage", "adjusted")}
+    known |= {"table": table, "gaming_day": DAY, "currency": "MOP", "rounds": 1, "bets": 1, "win": amount(win, "MOP")}
+    known |= {"theoretical_win_exact_minor": Fraction(0), "square": Fraction(100)}
+    if whole:
+        signs = {"closer": 1, "credits": 1, "drop": 1, "opener": -1, "fills": -1}
+        known["count_win"] = amount(sum(sign * (count.get(key) or 0) for key, sign in signs.items()), "MOP")
+        known["variance"] = known["count_win"] - known["win"]
+    return tuple(known.get(column.key) for column in master.COLUMNS if column.derive is None)
+
+
+WHOLE = {"opener": 5000, "fills": 200, "drop": 900, "credits": 100, "closer": 4700}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("others", "blank"),
+    [
+        ([{}, {}], {"opener", "fills", "drop", "credits", "closer", "count_win", "variance", "hold_percent"}),
+        ([WHOLE, {}], {"opener", "fills", "drop", "credits", "closer", "count_win", "variance", "hold_percent"}),
+        ([WHOLE, {"fills": 700, "drop": 300}], {"opener", "credits", "closer", "count_win", "variance"}),
+        ([WHOLE, {**WHOLE, "drop": None}], {"hold_percent"}),
+        ([WHOLE, {**WHOLE, "closer": 9000}], set()),
+    ],
+    ids=["nothing counted", "one table counted", "one with a drop alone", "no drop at one", "all counted"],
+)
+def test_what_the_legend_of_the_master_game_report_says_of_a_line_holds_for_totals(
+    form: str, others: list[dict[str, int | None]], blank: set[str]
+) -> None:
+    rows = [counted(f"R0{n}", 500 * n, **count) for n, count in enumerate(others, 1)]
+    facts = {"property": "House", "period": "all gaming days", "generated_at": AT, "software": "roundledger 0"}
+    made = Report("master-game", "Master", facts, master.COLUMNS, rows, subtotal_by=("gaming_day",))
+    out = io.BytesIO()
+    writers.write(made, form, out)
+    for total in [*made.totals, *made.subtotals]:
+        told = dict(zip((column.key for column in made.shown), total.values, strict=True))
+        assert {key for key in (*WHOLE, "count_win", "variance", "hold_percent") if told[key] is None} == blank
+        if told["count_win"] is not None:
+            of = {key: told[key] for key in WHOLE}
+            assert told["count_win"] == of["closer"] + of["credits"] + of["drop"] - of["opener"] - of["fills"]
+            assert told["variance"] == told["count_win"] - told["win"]
+        if told["hold_percent"] is not None:
+            assert told["hold_percent"] == percent(told["win"], told["drop"])
 
 
 @pytest.mark.parametrize("form", FORMS)
