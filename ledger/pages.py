@@ -72,7 +72,7 @@ PAGES: dict[str, str] = {
     "LGR-0209": "The id of this bet is taken in its round.",
     "LGR-0210": (
         "A bet that is placed after the bell is no bet: the chips go back to the player, and a person puts it on record. One "
-        "that only arrives after it is taken where the terminal that closed betting had numbered it before, in the same epoch. "
+        "that only arrives after it is taken where the terminal that closed betting had numbered it before. "
         "No number shows that of another terminal's bet: a person puts it on record (LateBetRecorded), and what is owed for it "
         "all the same is paid by a correction of kind ex_gratia."
     ),

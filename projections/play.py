@@ -164,8 +164,8 @@ def _settled(state: State, row: RoundRow, recorded: Recorded, body: RoundSettled
 
 STEPS: dict[type[Event], Step] = {
     BetPlaced: (ALWAYS, _placed),
-    BetWithdrawn: (OPEN, _withdrawn),
-    BetChanged: (OPEN, _changed),
+    BetWithdrawn: (PLAYED, _withdrawn),
+    BetChanged: (PLAYED, _changed),
     BettingClosed: (OPEN, _closed),
     BettingReopened: (CLOSED, _reopened),
     ShooterChanged: (PLAYED, _shooter_changed),

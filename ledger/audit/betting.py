@@ -20,7 +20,6 @@ from ledger.events import (
     LateBetRecorded,
     ShooterChanged,
 )
-from ledger.events.body import numbering
 from ledger.money import parse_minor
 
 
@@ -204,10 +203,9 @@ class Betting(Hearing):
             self.find("OUT_OF_PLACE", "betting was closed a second time")
             return
         told.status = "closed"
-        again, opened = self.reopened, None
-        if again is not None and again.terminal == body.terminal and again.sequence is not None:
-            opened = (again.epoch or 0, again.sequence)
-        self.windows.append(Window(*numbering(body.terminal, body.epoch), opened, body.sequence, len(told.valid)))
+        again = self.reopened
+        opened = again if again is not None and again.terminal == body.terminal and again.sequence is not None else None
+        self.windows.append(Window(opened, body, len(told.valid)))
 
     def reopen(self, body: BettingReopened) -> None:
         """Craps: bets are taken again."""

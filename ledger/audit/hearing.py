@@ -8,18 +8,16 @@ from uuid import UUID
 from ledger.audit.documents import Documents
 from ledger.audit.findings import Finding, finding
 from ledger.audit.told import Bet, Link, Told
-from ledger.events import BettingReopened, Body, Recorded
+from ledger.events import BettingClosed, BettingReopened, Body, Recorded
 from ledger.events.body import numbering
 
 
 class Window(NamedTuple):
-    """A time of betting that has ended, by the numbers of the terminal that ended it."""
+    """A time of betting that has ended, and what began and ended it."""
 
-    terminal: str
-    epoch: int
-    opened: tuple[int, int] | None
-    """Epoch and number of the report that opened it again; None where none did."""
-    closed: int | None
+    opened: BettingReopened | None
+    """The report that opened it again; None where none did, or one of another terminal or without a number."""
+    closed: BettingClosed
     throws: int
     """Valid throws before it ended."""
 
@@ -36,6 +34,8 @@ class Hearing:
         """The event that is gone through."""
         self.windows: list[Window] = []
         self.reopened: BettingReopened | None = None
+        self.epochs: list[tuple[str, int]] = []
+        """Terminals and the epochs of their numbers, in the order in which the round first had something of each."""
         self.holds: dict[UUID, Recorded] = {}
         """The reviews that have not come to a finding."""
 
@@ -69,22 +69,34 @@ class Hearing:
             )
         )
 
+    def note_epoch(self, body: Body) -> None:
+        """Remembers which of a terminal's epochs the round had something of first."""
+        count = numbering(body.terminal, body.epoch)
+        if body.sequence is not None and count not in self.epochs:
+            self.epochs.append(count)
+
+    def numbered_before(self, body: Body, other: Body | None) -> bool:
+        """Whether a terminal's numbers show that it made one report before another (docs/adr/0021).
+
+        An epoch that came into the round after a higher one, or has not come, shows nothing: it may be that a clock went back.
+        """
+        if other is None or body.sequence is None or other.sequence is None or body.terminal != other.terminal:
+            return False
+        one, two = numbering(body.terminal, body.epoch), numbering(other.terminal, other.epoch)
+        if one == two:
+            return body.sequence < other.sequence
+        return one < two and one in self.epochs[: self.epochs.index(two)]
+
     def window_of(self, body: Body) -> Window | None:
         """The ended time of betting in which the terminal numbered a report so; None where its number shows none."""
-        if body.sequence is None:
-            return None
-        place = (body.epoch or 0, body.sequence)
         for window in self.windows:
-            if window.terminal == body.terminal and window.closed is not None and place < (window.epoch, window.closed):
-                return window if window.opened is None or place > window.opened else None
+            if self.numbered_before(body, window.closed):
+                return window if window.opened is None or self.numbered_before(window.opened, body) else None
         return None
 
     def numbered_before_reopening(self, body: Body) -> bool:
         """Whether the terminal that opened betting again had numbered this report before that."""
-        again = self.reopened
-        if again is None or again.sequence is None or body.sequence is None or again.terminal != body.terminal:
-            return False
-        return (*numbering(body.terminal, body.epoch), body.sequence) < (*numbering(again.terminal, again.epoch), again.sequence)
+        return self.numbered_before(body, self.reopened)
 
     def bet_of(self, id: UUID, doing: str) -> Bet | None:
         """The bet that an event names; a finding where the round has none of this id."""

@@ -25,6 +25,7 @@ from ledger.events import (
     BettingReopened,
     BetVoided,
     BetWithdrawn,
+    Body,
     ChipsRestored,
     CorrectionApproved,
     CorrectionDeclined,
@@ -84,6 +85,8 @@ class _Judging(Correcting):
         kind = type(body)
         if not self._verify_place(recorded):
             return
+        if isinstance(body, Body):
+            self.note_epoch(body)
         if kind is not PayoutMade and kind is not RoundSettled:
             self.end_settlement()
         if kind not in _EFFECTS:

@@ -6,7 +6,7 @@ from ledger.errors import Refusal
 from ledger.events import BettingClosed, BettingReopened, BetVoided, LateBetRecorded, ShooterChanged
 from ledger.round.bets import Bet
 from ledger.round.guards import Guards
-from ledger.round.order import precedes, verify_order
+from ledger.round.order import precedes, precedes_in_epoch, verify_order
 from ledger.round.state import Status
 from ledger.round.terms import Origin
 from ledger.round.trying import succeeds
@@ -35,11 +35,11 @@ class Bell(Guards):
         """The bell: no bet is accepted, changed or withdrawn from here on.
 
         A bet that its terminal numbered after this bell, and that came here before it, was placed late: its stake goes back, and
-        it is on record as chips that came after the bell.
+        it is on record as chips that came after the bell. One that is held stays, and its review finds what becomes of it.
         """
         self._verify_first_bell(origin)
         self.verify_close()
-        verify_order(origin, self.reopened, "LGR-0204", "before betting was opened again", self.id)
+        verify_order(origin, self.reopened, self.epochs, "LGR-0204", "before betting was opened again", self.id)
         said, currency, late = origin._asdict(), self.terms.currency, self._placed_after(origin)
         for bet in late:
             self._happen(
@@ -70,14 +70,20 @@ class Bell(Guards):
             )
 
     def _placed_after(self, bell: Origin) -> list[Bet]:
-        """The open bets of this time of betting that the terminal of the bell had numbered after it."""
+        """The open bets of this time of betting that the terminal of the bell had numbered after it, in the same epoch.
+
+        Only those: an epoch is a clock's, and a bet that was taken goes back on proof alone. One that is held for review is left
+        to its finding.
+        """
+        held = {hold.held.bet for hold in self.open_holds}
         return [
             bet
             for bet in self.open_bets
             if bet.placed_by is not None
             and bet.placed_in_time == len(self.windows)
-            and precedes(bell, bet.placed_by)
+            and precedes_in_epoch(bell, bet.placed_by)
             and not bet.late
+            and bet.id not in held
         ]
 
     def _verify_first_bell(self, origin: Origin) -> None:
@@ -85,8 +91,12 @@ class Bell(Guards):
 
         It stays refused, for what was placed between the two has been played with since; the answer names those bets.
         """
-        if self.status is Status.CLOSED and precedes(origin, self.closed_by):
-            between = [str(bet.id) for bet in self.open_bets if bet.placed_by is not None and precedes(origin, bet.placed_by)]
+        if self.status is Status.CLOSED and precedes(origin, self.closed_by, self.epochs):
+            between = [
+                str(bet.id)
+                for bet in self.open_bets
+                if bet.placed_by is not None and precedes(origin, bet.placed_by, self.epochs)
+            ]
             raise Refusal(
                 "LGR-0204",
                 f"betting cannot be closed: {self.stands} already, by a bell that its terminal numbered later",
@@ -118,8 +128,8 @@ class Bell(Guards):
     def reopen_betting(self, origin: Origin) -> None:
         """Craps: bets are taken again, between two throws."""
         self.verify_reopening()
-        verify_order(origin, self.closed_by, "LGR-0218", "before the bell, when betting was still open", self.id)
-        verify_order(origin, self.threw, "LGR-0218", "before the throw", self.id)
+        verify_order(origin, self.closed_by, self.epochs, "LGR-0218", "before the bell, when betting was still open", self.id)
+        verify_order(origin, self.threw, self.epochs, "LGR-0218", "before the throw", self.id)
         self._happen(BettingReopened(**origin._asdict()))
 
     def verify_shooter(self, shooter: str) -> None:

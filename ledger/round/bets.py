@@ -7,7 +7,17 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.events import BetChanged, BetPlaced, CorrectionProposed, LostBet, PayoutMade, RoundHeld, Standing
+from ledger.events import (
+    BetChanged,
+    BetPlaced,
+    BettingClosed,
+    BettingReopened,
+    CorrectionProposed,
+    LostBet,
+    PayoutMade,
+    RoundHeld,
+    Standing,
+)
 
 
 class Change(NamedTuple):
@@ -112,14 +122,12 @@ class Bet(msgspec.Struct, gc=False):
 
 
 class Window(NamedTuple):
-    """A time in which bets were taken and that has ended, by the numbers of the terminal that ended it."""
+    """A time in which bets were taken and that has ended."""
 
-    terminal: str
-    epoch: int
-    opened: tuple[int, int] | None
-    """Epoch and number of the report that opened it again; None for the first, and where another terminal reported that."""
-    closed: int | None
-    """The number of the report that closed it."""
+    opened: BettingReopened | None
+    """What began it; None for the first, and where another terminal than that of the bell reported it, or gave it no number."""
+    closed: BettingClosed
+    """The bell that ended it."""
     throws: int
     """Valid throws before it ended."""
 

@@ -111,11 +111,11 @@ class Betting(Guards, Limiting):
 
     def _verify_in_time(self, regulation: Regulation, origin: Origin, spot: str) -> Window | None:
         """The ended time of betting in which a bet was placed, None where it is placed now; raises where it was in neither."""
-        if self.status is Status.BETTING and not precedes(origin, self.reopened):
+        if self.status is Status.BETTING and not precedes(origin, self.reopened, self.epochs):
             return None
         if self.status is Status.RETURNED:
             raise self._over("spot", spot)
-        window = self.window_of(origin.terminal, origin.epoch, origin.sequence)
+        window = self.window_of(origin)
         if window is None:
             raise Refusal(
                 "LGR-0210",
@@ -261,8 +261,8 @@ class Betting(Guards, Limiting):
         the act before, and the table has not shown its result.
         """
         found = self.verify_known_bet(bet)
-        if self.status is not Status.BETTING or (origin is not None and precedes(origin, self.reopened)):
-            in_time = None if origin is None else self.window_of(origin.terminal, origin.epoch, origin.sequence)
+        if self.status is not Status.BETTING or (origin is not None and precedes(origin, self.reopened, self.epochs)):
+            in_time = None if origin is None else self.window_of(origin)
             if in_time is None or self.status.ended or in_time.throws != self.valid_throws:
                 raise Refusal(
                     "LGR-0204",
@@ -278,7 +278,9 @@ class Betting(Guards, Limiting):
             become = found.left or found.result
             raise Refusal("LGR-0213", f"the bet on {found.spot} is {become} already", field="bet", value=str(bet))
         if origin is not None:
-            verify_order(origin, found.changed_by, "LGR-0222", "before a change that the bet has had since", bet, field="bet")
+            verify_order(
+                origin, found.changed_by, self.epochs, "LGR-0222", "before a change that the bet has had since", bet, field="bet"
+            )
         if found.locked:
             clause = next((void for void in regulation.voids if void.disposition == "carry"), None)
             raise Refusal(

@@ -61,7 +61,7 @@ class Guards(RoundState):
         Whatever it waited for, it says nothing of the bets that were placed between it and the bell.
         """
         if self.status is Status.CLOSED:
-            verify_order(origin, self.closed_by, "LGR-0205", "before the bell, when betting was still open", self.id)
+            verify_order(origin, self.closed_by, self.epochs, "LGR-0205", "before the bell, when betting was still open", self.id)
 
     def verify_known_bet(self, bet: UUID) -> Bet:
         """The bet with this id, open or not. Raises Refusal LGR-0212 where the round has none."""

@@ -42,9 +42,10 @@ from ledger.events import (
     Standing,
     ThrowRecorded,
 )
-from ledger.events.body import numbering
+from ledger.events.body import Body, numbering
 from ledger.limits import Book, Limits
 from ledger.round.bets import Bet, Change, Correction, Hold, Window
+from ledger.round.order import Numbered, precedes
 from ledger.rules import COME_OUT, State
 
 CRAPS = "craps"
@@ -78,6 +79,7 @@ class RoundState:
         "carried_from",
         "closed_by",
         "corrections",
+        "epochs",
         "gone",
         "holds",
         "id",
@@ -109,6 +111,8 @@ class RoundState:
         self.version = 0
         self.status = Status.BETTING
         self.opened: RoundOpened | None = None
+        self.epochs: dict[tuple[str, int], int] = {}
+        """Terminal and epoch → the version of the first event that was numbered in it; in which order they came."""
         self.bets: dict[UUID, Bet] = {}
         """The bets that are open or were decided here, in the order in which they came."""
         self.gone: dict[UUID, Bet] = {}
@@ -167,6 +171,8 @@ class RoundState:
     def apply(self, body: Event) -> None:
         """Changes the state by one event that has happened; decides nothing."""
         self.version += 1
+        if isinstance(body, Body) and body.sequence is not None:
+            self.epochs.setdefault(numbering(body.terminal, body.epoch), self.version)
         if type(body) is BetPlaced:  # of all events by far the commonest
             self._fold_placed(body)
             return
@@ -184,14 +190,11 @@ class RoundState:
         self.apply(body)
         self._pending.append(body)
 
-    def window_of(self, terminal: str, epoch: int | None, sequence: int | None) -> Window | None:
-        """The ended time of betting in which the terminal numbered a report so; None where it was none of them."""
-        if sequence is None:
-            return None
-        place = (epoch or 0, sequence)
+    def window_of(self, report: Numbered) -> Window | None:
+        """The ended time of betting in which the terminal provably numbered a report; None where it was none of them."""
         for window in self.windows:
-            if window.terminal == terminal and window.closed is not None and place < (window.epoch, window.closed):
-                return window if window.opened is None or place > window.opened else None
+            if precedes(report, window.closed, self.epochs):
+                return window if window.opened is None or precedes(window.opened, report, self.epochs) else None
         return None
 
     @property
@@ -244,7 +247,7 @@ class RoundState:
         self.bets[body.bet] = bet
         if body.late:
             bet.late = True
-            window = self.window_of(body.terminal, body.epoch, body.sequence)
+            window = self.window_of(body)
             bet.placed_after = self.valid_throws if window is None else window.throws
             if self.status is Status.CARRIED:  # the append that took it carried it on, to where the others are
                 self._leave(bet.id, "carried")
@@ -284,10 +287,8 @@ class RoundState:
         self.closed_by = body
         self.thrown = False
         again = self.reopened
-        opened = None
-        if again is not None and again.terminal == body.terminal and again.sequence is not None:
-            opened = (again.epoch or 0, again.sequence)
-        self.windows.append(Window(*numbering(body.terminal, body.epoch), opened, body.sequence, self.valid_throws))
+        opened = again if again is not None and again.terminal == body.terminal and again.sequence is not None else None
+        self.windows.append(Window(opened, body, self.valid_throws))
 
     def _fold_reopened(self, body: BettingReopened) -> None:
         self.status = Status.BETTING

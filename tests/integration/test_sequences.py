@@ -171,7 +171,7 @@ def test_what_waited_over_its_terminals_bell_ends_no_round(
 ) -> None:
     """Whatever else of its terminal waited, and whoever says so: by its number it was keyed while bets were still placed."""
     table = Terminal("C01", "cussec")
-    accepted(rounds.post([table.open(sequence=1, epoch=2), table.bet("big", sequence=2, epoch=2)]))
+    accepted(rounds.post([table.open(sequence=1, epoch=numbered["epoch"]), table.bet("big", sequence=2, epoch=2)]))
     body = VoidRound(reason="bridged_dice", successor=uuid4()) if void else RecordOutcome(outcome="1-1-2")
     early = table.report(body, behind=True, **numbered)
     [verdict] = rounds.post([early])

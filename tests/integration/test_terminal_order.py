@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
+from uuid import UUID
 
 import msgspec
+import psycopg
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ledger.application import Rounds
+from ledger.audit.run import audit
+from ledger.events import BetPlaced
 from ledger.property import Table
 from ledger.reports import ChangeBet, ReopenBetting, Report, WithdrawBet
+from ledger.store import log
+from projections.fold import keep_books
+from projections.views import view
+from tests.integration.reading_back import verify_read_back
 from tests.support import DEMO, UNLIMITED, Terminal, accepted, codes, house
 
 OF_CRAPS = msgspec.structs.replace(DEMO, tables=(*DEMO.tables, Table("X01", "A", "craps", "MOP", "0.01", terminals=("T-X01",))))
@@ -83,10 +92,27 @@ def test_b24_craps_comes_to_the_same_however_its_reports_arrive(
         shuffled = played(rounds, table, again, data.draw(st.permutations(again)), size)
         _LAST[dsn] = first + len(made) + len(again) - 1
     assert shuffled == in_order
+    verify_folds(dsn, table.round)
 
 
 _LAST: dict[str, int] = {}
 """Database → the last number that was used in it."""
+
+
+def verify_folds(dsn: str, round_: UUID) -> None:
+    """The projections' fold takes what the round has accepted, in whatever order it came."""
+    with psycopg.connect(dsn) as conn:
+        events = list(log.stream(conn, round_))
+    assert keep_books(events).rounds[round_].bets == sum(isinstance(event.body, BetPlaced) for event in events)
+    shown = view(events)
+    assert shown is not None
+    assert shown.round == round_
+
+
+def verify_read(dsn: str) -> None:
+    """Every reader of the log takes what the rounds have accepted: no projection stops, a replay is equal, an audit is clean."""
+    verify_read_back(dsn)
+    assert audit(dsn).findings == []
 
 
 def test_a_throw_does_not_overtake_the_throw_before_it(dsn: str) -> None:
@@ -150,6 +176,45 @@ def test_b25_what_was_numbered_after_the_bell_counts_for_nothing_however_it_arri
     assert {(bet.player, bet.spot, bet.stake) for bet in round_.bets.values()} == {("P-1", other, 20000), ("P-1", spot, 30000)}
     assert round_.status.name == "SETTLED"
     assert {bet.left for bet in round_.gone.values()} <= {"withdrawn", "void"}
+    verify_folds(dsn, table.round)
+
+
+OF_ALL = msgspec.structs.replace(
+    UNLIMITED, tables=(*OF_CRAPS.tables, Table("F01", "A", "fantan", "MOP", "0.01", terminals=("T-F01",)))
+)
+TWO_SPOTS = {
+    "roulette": ("R01", "MOP", "red", "black"),
+    "cussec": ("C01", "MOP", "small", "total:9"),
+    "fantan": ("F01", "MOP", "fan:1", "fan:2"),
+    "craps": ("X01", "MOP", "pass", "pass"),
+}
+
+
+@pytest.mark.parametrize("game", TWO_SPOTS)
+def test_every_reader_takes_what_was_numbered_before_the_bell_and_came_after_it(dsn: str, game: str) -> None:
+    """A bet, a raise, a move and a withdrawal, each of a bet of its own; the table goes on to its next round."""
+    place, currency, spot, other = TWO_SPOTS[game]
+    table = Terminal(place, game, currency)
+    with closing(house(dsn, OF_ALL)) as rounds:
+        opening = table.open(sequence=1, epoch=1)
+        one, two, three = (table.bet(spot, "24000", sequence=n, epoch=1) for n in (2, 3, 4))
+        behind = [
+            table.bet(other, "24000", sequence=5, epoch=1),
+            table.report(ChangeBet(bet=one.event_id, stake="36000"), sequence=6, epoch=1),
+            table.report(ChangeBet(bet=two.event_id, spot=other, stake="12000"), sequence=7, epoch=1),
+            table.report(WithdrawBet(bet=three.event_id), sequence=8, epoch=1),
+        ]
+        bell = table.close(sequence=9, epoch=1)
+        first = [opening, one, two, three]
+        waits = game == "craps"  # its bell waits for what is before it
+        assert codes(rounds.post([*first, bell])) == ["accepted"] * 4 + ["LGR-0304" if waits else "accepted"]
+        accepted(rounds.post([*behind, bell] if waits else behind))
+        if not waits:
+            verify_folds(dsn, table.round)
+            accepted(rounds.post([table.outcome({"cussec": "2-3-4"}.get(game, "1"))]))
+        stakes = {bet.id: bet.stake for bet in rounds.round(table.round).bets.values()}
+    assert stakes == {one.event_id: 36000, two.event_id: 12000, behind[0].event_id: 24000}
+    verify_read(dsn)
 
 
 def test_a_bet_is_taken_over_a_gap_at_once_and_a_change_waits_for_what_is_missing(dsn: str) -> None:

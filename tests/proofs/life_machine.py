@@ -200,6 +200,21 @@ class Life(RuleBasedStateMachine):
         self.act("change", change, lambda: coup.change(other, None, stake))
         self.act("withdraw", withdrawal, lambda: coup.take_back(other))
 
+    @rule(n=NUMBER, stake=STAKE)
+    def afterthought(self, n: int, stake: int) -> None:
+        """A change and a withdrawal that the terminal numbered before its bell arrive after it, or after the outcome."""
+        if self.coup.status != "betting" or not self.coup.bets or self.kept_back or self.game == "craps":  # there the bell waits
+            return
+        coup, bells, one, other = self.coup, len(self.coup.bells), self.some_bet(n), self.some_bet(n // 4)
+        spot = self.pick(SPOTS[self.game], n // 3) if n % 2 else None
+        change = self.numbered(self.terminal.report(ChangeBet(bet=one, spot=spot, stake=str(stake))))
+        withdrawal = self.numbered(self.terminal.report(WithdrawBet(bet=other)))
+        self.close(n)
+        if n % 8 == 7:
+            self.decide(n // 8)
+        self.act("late change", change, lambda: coup.change(one, spot, stake, bells))
+        self.act("late withdrawal", withdrawal, lambda: coup.take_back(other, bells))
+
     @rule(n=NUMBER)
     def void(self, n: int) -> None:
         """A launch or shake without result, mostly after the bell."""

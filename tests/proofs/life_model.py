@@ -238,11 +238,14 @@ class Coup:
             bet.left, bet.left_after = "carried", self.throws
             heir.bets[bet.id] = Bet(bet.id, bet.player, bet.now[1], bet.now[2], 0, carried=True, locked=locked)
 
-    def _movable(self, id: Id) -> Reasons:
+    def _movable(self, id: Id, bells: int | None = None) -> Reasons:
+        """`bells`: how often betting had closed when the terminal numbered what its player does, where that was kept back."""
         bet = self.bets.get(id)
         if bet is None:
             return {"LGR-0212"}
-        no = {"LGR-0204"} if self.status != "betting" else set()
+        late = bells is not None and bells < len(self.bells)
+        in_time = not self.ended and self.bells[bells or 0] == self.throws if late else self.status == "betting"
+        no = set() if in_time else {"LGR-0204"}
         no |= {"LGR-0213"} if bet.left or bet.now[0] != "open" else set()
         no |= {"LGR-0214"} if bet.locked else set()
         return no | ({"LGR-0215"} if id in [self.holds[h] for h in self.holds.keys() - self.released] else set())
@@ -254,16 +257,16 @@ class Coup:
         own = [*self.own(bet.player, bet), instead]
         return "pass_odds" in own and (not self.point or "pass" not in own)
 
-    def take_back(self, id: Id) -> Reasons:
-        no = self._movable(id)
+    def take_back(self, id: Id, bells: int | None = None) -> Reasons:
+        no = self._movable(id, bells)
         if not no & {"LGR-0212"} and (self._bound(self.bets[id]) or self._behind(self.bets[id])):
             no.add("LGR-0214")
         if not no:
             self.bets[id].left, self.bets[id].left_after = "withdrawn", self.throws
         return no
 
-    def change(self, id: Id, spot: str | None, stake: int | None) -> Reasons:
-        no = self._movable(id)
+    def change(self, id: Id, spot: str | None, stake: int | None, bells: int | None = None) -> Reasons:
+        no = self._movable(id, bells)
         if no & {"LGR-0212"}:
             return no
         bet = self.bets[id]

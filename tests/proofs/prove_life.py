@@ -50,6 +50,8 @@ _RULES = frozenset(
             "delayed bet",
             "late bet",
             "early bet",
+            "late change",
+            "late withdrawal",
             "withdraw",
             "change",
             "void bet",

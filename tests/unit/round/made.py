@@ -39,7 +39,7 @@ class Play:
     def __init__(self, order: str, *, unverified: bool = False) -> None:
         held = regulation(order)
         self.rules: Regulation = held.with_unverified() if unverified else held
-        self.round = Round.open(uuid4(), Terms("H", "0" * 64, "A", "X01", "MOP", 1, self.rules, None, DAY), origin())
+        self.round = Round.open(uuid4(), Terms("H", "0" * 64, "A", "X01", "MOP", 1, self.rules, None, DAY), origin(1, epoch=1))
 
     def bet(self, spot: str, stake: int = 10000, player: str = "P-1", by: Origin | None = None) -> UUID:
         """Places a bet."""

@@ -15,6 +15,10 @@ BEFORE = [(4, 2), (9, 1)]
 """Number and epoch of what is before number 5 of epoch 2."""
 
 
+SEEN = {("T-1", 1): 1, ("T-1", 2): 2, ("T-1", 4): 3, ("T-1", 3): 4}
+"""Epochs of a round, the first that it had something of first: 3 came after 4."""
+
+
 @pytest.mark.parametrize(
     ("report", "before"),
     [
@@ -22,14 +26,21 @@ BEFORE = [(4, 2), (9, 1)]
         (origin(9, epoch=1), True),
         (origin(6, epoch=2), False),
         (origin(1, epoch=3), False),
+        (origin(1, epoch=0), False),
         (origin(None), False),
         (origin(4, epoch=2, terminal="T-2"), False),
     ],
 )
-def test_an_earlier_number_is_before_and_so_is_an_earlier_epoch_of_the_same_terminal(report: Origin, before: bool) -> None:
-    assert precedes(report, origin(5, epoch=2)) is before
-    assert not precedes(report, origin(None))
-    assert not precedes(report, None)
+def test_an_earlier_number_is_before_and_so_is_an_earlier_epoch_that_the_round_knew_first(report: Origin, before: bool) -> None:
+    assert precedes(report, origin(5, epoch=2), SEEN) is before
+    assert not precedes(report, origin(None), SEEN)
+    assert not precedes(report, None, SEEN)
+
+
+def test_a_lower_epoch_that_came_later_is_neither_before_nor_after() -> None:
+    """The terminal's clock was ahead, and it began to number anew with a right one."""
+    assert not precedes(origin(1, epoch=3), origin(5, epoch=4), SEEN)
+    assert not precedes(origin(5, epoch=4), origin(1, epoch=3), SEEN)
 
 
 def final(code: str, round_: Round, act: Callable[[], object]) -> None:
@@ -129,7 +140,9 @@ def test_nothing_shows_that_it_was_in_time(by: Origin) -> None:
     refused("LGR-0210", play.round, lambda: play.bet("red", by=by))
 
 
-AFTER = [(6, 2), (1, 3)]
+MOST = 2**53 - 1
+"""The highest number, and the highest epoch."""
+AFTER = [(6, 2), (MOST, 2)]
 """Number and epoch of what is after number 5 of epoch 2."""
 GAMES = ["30/2003", "31/2003", "58/2004", "53/2010"]
 FIRST = {"30/2003": "red", "31/2003": "small", "58/2004": "fan:1", "53/2010": "pass"}
@@ -160,14 +173,16 @@ class TestB25AfterTheBell:
         assert list(play.round.bets) == kept
         assert (play.round.gone[late].left, play.round.returned) == ("void", 300)
 
-    def test_a_review_of_it_does_not_keep_the_bell_from_ringing(self, order: str, number: int, epoch: int) -> None:
+    def test_the_bell_rings_under_its_review_and_leaves_it_to_the_finding(self, order: str, number: int, epoch: int) -> None:
         play = Play(order)
-        late = play.bet(FIRST[order], by=origin(number, epoch=epoch))
+        late, free = (play.bet(FIRST[order], by=origin(number, epoch=epoch)) for _ in range(2))
         hold = person()
         play.round.hold(hold, reason="dispute", bet=late)
         play.close(5, 2)
-        assert play.round.gone[late].left == "void"
+        assert play.round.gone[free].left == "void"
+        assert play.round.open_bets == [play.round.bets[late]]
         play.round.release(person(), hold.cause, finding="stands")
+        assert play.round.open_bets == [play.round.bets[late]]
 
 
 def test_b25_a_bet_of_an_earlier_time_of_betting_is_no_matter_of_a_later_bell() -> None:
@@ -202,3 +217,39 @@ def test_b25_of_two_bells_the_one_that_came_first_stands_and_the_other_names_wha
     assert refusal.help is not None
     assert str(between) in refusal.help
     assert str(before) not in refusal.help
+
+
+FOLLOWING = {"30/2003": "17", "31/2003": "2-3-4", "58/2004": "1"}
+"""An outcome of each order with one a round."""
+
+
+@pytest.mark.parametrize("order", GAMES)
+@pytest.mark.parametrize("high", [3, MOST])
+class TestAnEpochThatGoesBack:
+    """A terminal whose clock was ahead numbers anew with a right one: nobody's money hangs on it, and the table plays on."""
+
+    def test_the_bell_of_the_lower_epoch_gives_no_bet_back(self, order: str, high: int) -> None:
+        play = Play(order)
+        bets = [play.bet(FIRST[order], by=origin(n, epoch=high)) for n in (1, 9)]
+        play.close(5, 2)
+        assert list(play.round.bets) == bets
+
+    def test_what_the_lower_epoch_says_after_the_bell_of_the_higher_counts(self, order: str, high: int) -> None:
+        play = Play(order)
+        bet = play.bet(FIRST[order], by=origin(2, epoch=high))
+        play.round.change_bet(play.rules, bet, origin(3, epoch=high), stake="20000")
+        play.round.change_bet(play.rules, bet, origin(1, epoch=2), stake="12000")
+        play.close(4, high)
+        if order == "53/2010":
+            play.round.record_throw(play.rules, origin(2, epoch=2), dice="2-2")
+            play.round.reopen_betting(origin(3, epoch=2))
+            play.close(4, 2)
+            play.round.record_throw(play.rules, origin(5, epoch=2), dice="3-4")
+        else:
+            play.round.record_outcome(play.rules, FOLLOWING[order], origin(2, epoch=2))
+        assert (play.round.status.name, play.round.bets[bet].stake) == ("SETTLED", 12000)
+
+    def test_a_bet_of_the_lower_epoch_after_that_bell_has_no_proof_of_being_in_time(self, order: str, high: int) -> None:
+        play = Play(order)
+        play.close(4, high)
+        refused("LGR-0210", play.round, lambda: play.bet(FIRST[order], by=origin(1, epoch=2)))
