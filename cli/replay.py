@@ -52,7 +52,8 @@ def replay(
     """Fold the log afresh and compare with the live tables.
 
     The whole log is folded into tables of their own, and every row is compared. Nothing is appended to the log, nothing live is
-    written; regulations and properties are read from the log alone. With --quiet nothing is printed where all is equal.
+    written: live tables that are behind the log are waited for a few seconds, and compared as far as they have come. Regulations
+    and properties are read from the log alone. With --quiet nothing is printed where all is equal.
 
     Of a day, a table or a round, or with --rounds, each round is folded by itself and compared with its live rows, on all
     processors; sums over rounds, such as balances, are compared by the replay of the whole log alone. As of an earlier moment the
@@ -75,23 +76,13 @@ def replay(
 
 
 def compare(dsn: str) -> Comparison:
-    """Brings the live tables to the end of the log, whether or not a service runs, and compares them with a fresh fold."""
+    """Compares the live tables, as far as they have come, with a fresh fold."""
     from projections.replay import replay as fold_afresh
 
-    _bring_up(dsn)
     with Progress("replay", unit="positions") as progress:
         found = fold_afresh(dsn, lambda done, total: progress.update(done, total=total))
     say(f"{counted(found.events, 'event')} folded afresh in {found.seconds:.1f} s, {found.rate:.0f}/s")
     return found
-
-
-def _bring_up(dsn: str) -> None:
-    import psycopg
-
-    from projections.runner import catch_up
-
-    with psycopg.connect(dsn, autocommit=True) as conn:
-        catch_up(conn)
 
 
 def compare_rounds(
@@ -110,7 +101,6 @@ def compare_rounds(
     from projections.replay_rounds import replay_rounds, rounds_of
 
     when = None if until is None else moment(until, datetime.now(UTC), "--until")
-    _bring_up(dsn)
     upto: int | None = None
     if when is not None:
         with psycopg.connect(dsn, autocommit=True) as conn:

@@ -94,7 +94,8 @@ def verify(
     table. And the log itself: no event missing, every document as its hash says, every report whole.
 
     Each finding has a reason code, both values, the events by which it can be seen and the command to type next. Nothing is
-    appended and nothing live is written. An export has no live tables; an earlier state is not compared with those of now. With
+    appended and nothing live is written: live tables that are behind the log are waited for a few seconds, and compared as far as
+    they have come. An export has no live tables; an earlier state is not compared with those of now. With
     --quiet the findings alone are printed.
     """
     from ledger.audit.scope import Scope
@@ -147,15 +148,10 @@ def of_database(dsn: str, scope: Scope, jobs: int) -> Verified:
 
 
 def _compared(dsn: str, scope: Scope, jobs: int) -> Comparison:
-    """The live tables, brought to the log's end, beside a fresh fold."""
-    import psycopg
-
+    """The live tables, as far as they have come, beside a fresh fold."""
     from projections.replay import replay
     from projections.replay_rounds import replay_rounds, rounds_of
-    from projections.runner import catch_up
 
-    with psycopg.connect(dsn, autocommit=True) as conn:
-        catch_up(conn)
     with Progress("tables", unit="positions" if scope.whole else "rounds") as progress:
         if scope.whole:
             return replay(dsn, lambda done, of: progress.update(done, total=of), every=True)
@@ -173,7 +169,7 @@ def _rows_that_differ(compared: Comparison) -> list[Finding]:
         for name, reason in compared.stopped.items()
     ]
     if compared.behind != "0" and not compared.stopped:
-        what = f"the live tables have not come to the last {compared.behind} positions of the log"
+        what = f"the live tables are {counted(int(compared.behind), 'position')} behind, not compared"
         found.append(finding("NOT_FOLDED", what, command="roundledger doctor"))
     return found
 

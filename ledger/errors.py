@@ -74,7 +74,7 @@ CODES: dict[str, Code] = {
     "LGR-0227": Code("Nobody of this reference works so at the table", 409),
     # from 0240: what is put right afterwards
     "LGR-0240": Code("It is too early for this correction", 409, retryable=True),
-    "LGR-0241": Code("The round no longer has what is to be corrected", 409),
+    "LGR-0241": Code("The round no longer has what this is about", 409),
     "LGR-0242": Code("The correction would change nothing", 409),
     "LGR-0243": Code("The correction is decided already", 409),
     "LGR-0244": Code("The round cannot have gone so", 422),

@@ -121,7 +121,7 @@ PAGES: dict[str, str] = {
     ),
     "LGR-0241": (
         "The bets of this round went on into another one, or the house ended the round and gave the stakes back. What "
-        "is wrong about a bet that was carried is corrected in the round that has it."
+        "is wrong about a bet that was carried is corrected, or held for review, in the round that has it."
     ),
     "LGR-0242": (
         "The record says already what the correction would make it say: the same outcome, the same bet, a bet that is "

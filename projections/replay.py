@@ -29,6 +29,8 @@ SCRATCH = "pg_temp"
 """The schema of the copies."""
 ALL = sql.SQL("true")
 """Which rows of a table: all."""
+WAIT = 5.0
+"""Seconds that a comparison waits for whoever drives the live tables. It drives nothing itself: that would be to write."""
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +82,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         return self.events / self.seconds if self.seconds else 0.0
 
 
-def replay(dsn: str, progress: Progress | None = None, *, wait: float = 5.0, every: bool = False) -> Comparison:
+def replay(dsn: str, progress: Progress | None = None, *, wait: float = WAIT, every: bool = False) -> Comparison:
     """Folds the log afresh and compares with the live tables, table by table, up to where the live tables are.
 
     First waits up to `wait` seconds for them to come to the log's end. With `every` the tables after the first that differs are

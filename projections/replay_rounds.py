@@ -23,7 +23,8 @@ from ledger.errors import Refusal
 from ledger.events import Recorded, RoundOpened
 from ledger.store import codec, log
 from projections.checks import Contradiction
-from projections.replay import SCRATCH, Comparison, Difference, compare_table, concerned, make_copies, positions, session
+from projections.replay import SCRATCH, WAIT, Comparison, Difference, compare_table, concerned, make_copies, positions, session
+from projections.runner import wait_for
 from projections.tables import PROJECTIONS
 
 Connection = psycopg.Connection[Any]
@@ -61,19 +62,26 @@ def rounds_of(
 
 
 def replay_rounds(
-    dsn: str, rounds: Sequence[UUID], progress: Progress | None = None, *, jobs: int = 1, upto: int | None = None
+    dsn: str,
+    rounds: Sequence[UUID],
+    progress: Progress | None = None,
+    *,
+    jobs: int = 1,
+    upto: int | None = None,
+    wait: float = WAIT,
 ) -> Comparison:
     """Folds these rounds afresh and compares them with their live rows, up to where the live tables are.
 
-    With `upto` they are folded as they stood after that position, and what the live tables have of each moment is compared: the
-    movements. Raises psycopg.Error where the database cannot be used.
+    First waits up to `wait` seconds for them to come to the log's end, or to `upto`. With `upto` they are folded as they stood
+    after that position, and what the live tables have of each moment is compared: the movements. Raises psycopg.Error where the
+    database cannot be used, and Refusal LGR-0505 where an old transaction keeps the log's end open.
     """
     started = time.monotonic()
+    head = _waited(dsn, upto, wait)
     with session(dsn) as live, live.transaction():
         live.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         live.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         reached, stopped = positions(live)
-        head = log.last(live)
         row = live.execute("SELECT pg_export_snapshot()").fetchone()
         assert row is not None
         batches = [tuple(rounds[n : n + BATCH]) for n in range(0, len(rounds), BATCH)]
@@ -81,7 +89,7 @@ def replay_rounds(
             equal=True,
             difference=None,
             positions={name: str(at if upto is None else min(at, upto)) for name, at in reached.items()},
-            behind=str(max(0, (head if upto is None else min(head, upto)) - min(reached.values()))),
+            behind=str(max(0, head - min(reached.values()))),
             stopped=stopped,
             events=0,
             rows={},
@@ -94,6 +102,14 @@ def replay_rounds(
             if not so_far.equal:
                 break
     return so_far
+
+
+def _waited(dsn: str, upto: int | None, wait: float) -> int:
+    """The position to which the live tables should have come, having waited for them."""
+    with session(dsn) as live:
+        head = log.head(live) if upto is None else min(log.head(live), upto)
+        wait_for(live, head, wait)
+    return head
 
 
 def _and(so_far: Comparison, found: _Found, number: int, seconds: float) -> Comparison:

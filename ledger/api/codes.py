@@ -70,7 +70,7 @@ BY_REPORT: Mapping[type[Data], tuple[str, ...]] = {
     VoidBet: _OPEN_BET,
     RecordLateBet: (_NO_ROUND, "LGR-0221", *_MONEY, *_SPOT),
     RestoreChips: (_NO_ROUND, "LGR-0212", "LGR-0217", "LGR-0220", "LGR-0610"),
-    HoldRound: (_NO_ROUND, "LGR-0212"),
+    HoldRound: (_NO_ROUND, "LGR-0212", "LGR-0241"),
     ReleaseRound: (_NO_ROUND, "LGR-0224", "LGR-0225", "LGR-0226"),
     ProposeCorrection: (
         *(_NO_ROUND, "LGR-0104", "LGR-0212", "LGR-0224", "LGR-0246", "LGR-0247", "LGR-0251", "LGR-0252", "LGR-0406"),

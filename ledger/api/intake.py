@@ -22,7 +22,7 @@ import msgspec
 from ledger import misread
 from ledger.api import plain
 from ledger.api.bodies import BATCH, ONE
-from ledger.api.strictjson import Twice, canonical, kind, loads, printable, shown
+from ledger.api.strictjson import Odd, Twice, canonical, kind, loads, printable, shown
 from ledger.errors import Refusal
 from ledger.money import minor_digits, parse_minor
 from ledger.pseudonyms import verify_pseudonym
@@ -291,6 +291,21 @@ def _refuse_foreign_attributes(item: Mapping[str, Any]) -> None:
             raise Refusal(
                 "LGR-0103", f"a CloudEvents attribute holds one value, not {kind(value)}", field=name, value=shown(value)
             )
+        if not _is_value(value):
+            raise Refusal(
+                "LGR-0103",
+                f"the attribute `{name}` holds what no other reader of JSON takes: {kind(value)}",
+                field=name,
+                value=shown(value)[:80],
+                help="write text of whole characters or a finite number (RFC 8259, sections 6 and 8.2), or leave it out",
+            )
+
+
+def _is_value(value: object) -> bool:
+    """Whether others read this value as it is meant: a finite number, or text without half a surrogate pair."""
+    if isinstance(value, str):
+        return not any("\ud800" <= character <= "\udfff" for character in value)
+    return not isinstance(value, Odd) or value.finite
 
 
 def _attribute(item: Mapping[str, Any], name: str, rule: str) -> Refusal:

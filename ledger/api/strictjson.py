@@ -8,6 +8,7 @@ neighbours are not.
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from ledger.errors import Refusal
@@ -23,6 +24,11 @@ class Odd:
 
     def __init__(self, text: str) -> None:
         self.text = text
+
+    @property
+    def finite(self) -> bool:
+        """Whether it is a number of JSON that others can hold: NaN and infinities are none, and 1e400 becomes one with them."""
+        return math.isfinite(float(self.text))
 
 
 class Twice(dict[str, Any]):

@@ -77,7 +77,9 @@ class Sender:
             self._fault = fault
 
     def _send(self) -> None:
-        failing, since = 0, 0.0
+        failing = 0
+        silent: float | None = None
+        """When the stretch without an answer began, where there is one. What was answered, be it by turning it away, ends it."""
         while True:
             began = time.monotonic()
             done = flush(self._outbox, self._door, stop=self._late)
@@ -86,12 +88,12 @@ class Sender:
             self.sent.replayed += done.replayed
             self.sent.rejected += done.rejected
             if done.posts:
-                self.sent.failure = None
+                self.sent.failure, silent = None, None
             if done.failure is not None:
                 self.sent.failure = done.failure
                 self.sent.failures += 1
-                since = since if failing else began
-                self.sent.silence = max(self.sent.silence, time.monotonic() - since)
+                silent = began if silent is None else silent
+                self.sent.silence = max(self.sent.silence, time.monotonic() - silent)
             failing = failing + 1 if done.waiting and not done.judged else 0
             if self._ended(done.waiting):
                 return

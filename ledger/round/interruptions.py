@@ -213,7 +213,18 @@ class Interruptions(Throwing, Limiting):
         """The bet in question, where one is; raises the reason why nothing is held, otherwise."""
         verify_person(origin)
         _ = self.terms
-        return None if bet is None else self.verify_known_bet(bet)
+        if bet is None:
+            return None
+        found = self.verify_known_bet(bet)
+        if found.left == "carried":  # nothing is decided here any more that this could hold up
+            raise Refusal(
+                "LGR-0241",
+                f"the bet was carried, and round {self.successor} has it",
+                field="bet",
+                value=str(bet),
+                help="hold it in the round that has it",
+            )
+        return found
 
     def can_hold(self, origin: Origin, bet: UUID | None = None) -> bool:
         """Whether `hold` would succeed."""

@@ -28,6 +28,7 @@ from ledger.reports import CloseBetting, HoldRound, OpenRound, PlaceBet, RecordO
 from tests.e2e.process import environment
 from tests.faults.proxy import Link
 from tests.integration.api.conftest import serving
+from tests.integration.homes import eventually
 
 HOUSE = Property(
     id="H",
@@ -609,6 +610,20 @@ def test_a_sender_survives_a_link_that_comes_and_goes(url: str, outbox: Path, ds
     assert sender.sent.failure is None
     assert sender.sent.accepted + sender.sent.replayed == 36
     assert settled(dsn) == 9
+
+
+def test_a_silence_begins_where_the_link_fails_and_not_with_what_was_turned_away_before(url: str, outbox: Path) -> None:
+    early = happened(PlaceBet(player="P-1", spot="red", stake="1000", currency="MOP"), terminal="T-R01", round=uuid4())
+    retry = Retry(tries=1, first=0.02, longest=0.05)
+    began = time.monotonic()
+    with Link(url) as link, Outbox(outbox, terminal="T-R01") as box, Door(link.url, retry=retry) as door:
+        box.put(early)
+        with Sender(box, door, drain=0.2) as sender:
+            assert eventually(lambda: sender.sent.posts > 1)
+            link.go_away()
+            assert eventually(lambda: sender.sent.failures > 0)
+        took = time.monotonic() - began
+    assert 0 <= sender.sent.silence <= took
 
 
 def test_a_sender_that_reaches_nobody_ends_in_time_and_keeps_all(outbox: Path) -> None:

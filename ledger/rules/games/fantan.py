@@ -47,6 +47,11 @@ class Fantan(Kernel):
         if text in by_text:
             return text
         start = len(chance.code) + 1
+        if (dash := text.find("-")) >= 0:
+            for right in (text.replace("-", "/", 1), text.replace("-", "")):
+                if right in by_text:
+                    detail = f"no dash stands between the numbers of {chance.code}: write {chance.code}:{right}"
+                    raise illegal(self.regulation, chance, written, detail, span=(start + dash, start + dash + 1), near=[right])
         winners, slash, tie = text.partition("/")
         spans = [(start + position, start + position + 1) for position in range(len(winners))]
         if slash:

@@ -196,6 +196,16 @@ def test_who_may_read_what(floor: Floor) -> None:
     assert found == expected
 
 
+@pytest.mark.usefixtures("known_at_once")
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+def test_reports_are_posted_and_another_method_is_told_so(floor: Floor, method: str) -> None:
+    for who in WHO:
+        asker = floor.askers[who]
+        answer = asker.send(asker.request(method, "/v1/events", None if method == "GET" else {}))
+        assert (answer.status_code, answer.json()["code"], answer.headers["allow"]) == (405, "LGR-0112", "POST"), who
+    assert httpx.request(method, f"{floor.url}/v1/events").status_code == 401
+
+
 @pytest.mark.parametrize("path", ["/healthz", "/problems/LGR-0803"])
 def test_anybody_may_ask_whether_the_service_is_well_and_what_a_code_means(floor: Floor, path: str) -> None:
     assert httpx.get(floor.url + path).status_code == 200

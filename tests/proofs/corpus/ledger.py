@@ -70,9 +70,11 @@ def export(dsn: str, path: Path) -> None:
 
 
 def found(dsn: str) -> list[Where]:
-    """What `roundledger verify` finds in a ledger."""
+    """What `roundledger verify` finds in a ledger whose live tables have come to the end of its log, or as far as they can."""
     from cli.verify import of_database
 
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        catch_up(conn)
     return [where_of(each) for each in of_database(dsn, Scope(), 1).findings]
 
 

@@ -212,6 +212,14 @@ def test_extension_attributes_are_ignored() -> None:
     assert report(plain) == report(traced)
 
 
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e400", "-1E999", "9" * 400, r'"\ud800"', r'"a\udfffb"'])
+def test_what_no_other_reader_of_json_takes_stands_in_no_attribute(value: str) -> None:
+    raw = json.dumps(event())[:-1] + f', "traced": {value}}}'
+    found = refusal(raw)
+    assert (found.code, found.field) == ("LGR-0103", "traced")
+    (found.value or "").encode()
+
+
 @pytest.mark.parametrize("name", ["Stake", "occurred_at", "stake-2", "", "\ud800", "data_base64"])
 def test_names_that_no_attribute_has_are_refused(name: str) -> None:
     found = refusal(event(**{name: "1"}))

@@ -139,6 +139,20 @@ class TestCussec:
         assert refused("LGR-0216", play.round, lambda: play.void("bridged_dice")).meaning.retryable
         refused("LGR-0216", play.round, lambda: play.void("bridged_dice", following()._replace(id=play.round.id)))
 
+    def test_31_2003_art_3_3_a_carried_bet_is_held_in_the_round_that_has_it(self) -> None:
+        play = Play("31/2003")
+        bet = play.bet("small")
+        play.close()
+        ended, after = play.round, following()
+        play.become(play.void("bridged_dice", after))
+        refusal = refused("LGR-0241", ended, lambda: ended.hold(person(), reason="dispute", bet=bet))
+        assert str(after.id) in refusal.detail
+        assert (refusal.field, refusal.meaning.retryable) == ("bet", False)
+        ended.hold(person(), reason="dispute")  # the round itself may be reviewed still
+        play.round.hold(person(), reason="dispute", bet=bet)
+        play.close()
+        refused("LGR-0215", play.round, lambda: play.outcome("2-2-2"))
+
     def test_a_bet_that_reaches_a_void_round_late_is_carried_on_to_the_others(self) -> None:
         play = Play("31/2003")
         play.bet("small", by=origin(2))

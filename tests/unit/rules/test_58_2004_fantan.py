@@ -101,6 +101,13 @@ def test_58_2004_nim_knows_which_number_wins() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "right"), [("nim:1-2", "nim:1/2"), ("kuoc:1-2", "kuoc:12"), ("nga:12-4", "nga:12/4"), ("sshong:1-2-3", "sshong:123")]
+)
+def test_58_2004_art_6_a_dash_is_told_the_right_form(text: str, right: str) -> None:
+    assert f"write {right}" in refusal(lambda: FANTAN.spot(text), "LGR-0412").detail
+
+
+@pytest.mark.parametrize(
     "text",
     ["fan:0", "fan:5", "fan:12", "nim:1", "nim:1/1", "nim:12/3", "nim:/3", "nim:1/", "kuoc:1", "kuoc:11", "kuoc:123", "kuoc:1-2",
      "nga:12", "nga:12/2", "nga:12/5", "nga:1/2", "nga:123/4", "sshong:12", "sshong:112", "sshong:1234", "sshong:123/4",
