@@ -15,7 +15,7 @@ from cli import output
 from cli.options import DAY, Group, examples, output_options
 from cli.output import Sheet, say
 from cli.session import database, reading
-from cli.writing import written_whole
+from cli.writing import OUT, written_whole
 
 if TYPE_CHECKING:
     import psycopg
@@ -90,14 +90,10 @@ def _options(definition: Definition) -> list[Callable[..., Any]]:
             type=click.Choice(FORMS),
             help="The form: a table where none is named; --json and --csv name two.",
         ),
-        click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file and not to the screen."),
+        click.option("--out", type=OUT, help="Write to this file and not to the screen."),
     ]
     if definition.plotted:
-        found.append(
-            click.option(
-                "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw it as well, into this .svg or .png file."
-            )
-        )
+        found.append(click.option("--plot", type=OUT, help="Draw it as well, into this .svg or .png file."))
     return found
 
 
@@ -152,8 +148,11 @@ def draw(report: Report, wanted: Asked, path: Path) -> None:
     from projections.reports.plots import plot
 
     report.found = list(report.found)
-    plot(report, wanted.theory, path)
+    with written_whole(path, "--plot") as file:
+        lacking = plot(report, wanted.theory, path, file)
     say(f"drawn in {path}")
+    if lacking:
+        say(f"no font of this machine has {lacking}, which the plot shows as boxes; install one, such as Noto Sans CJK")
 
 
 def verify_place(form: str, out: Path | None) -> None:
