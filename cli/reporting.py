@@ -165,13 +165,15 @@ def verify_place(form: str, out: Path | None) -> None:
 
 def asked(conn: psycopg.Connection[Any], definition: Definition, given: dict[str, Any]) -> Asked:
     """What the options ask for."""
+    import msgspec
+
     from ledger import assumed, worth
     from projections.reports.catalog import Asked
     from projections.reports.filters import Filters, period, thresholds
 
     first, last = period(day=given.get("day"), month=given.get("month"), first=given.get("first"), last=given.get("last"))
     filters = Filters(**{name: given.get(name) for name in definition.filters}, first=first, last=last)
-    notes = assumed.notes(conn, day=first if first == last else None) if definition.figures else []
+    notes = assumed.notes(conn, within=msgspec.structs.asdict(filters)) if definition.figures else []
     found = Asked(filters, worth.of_log(conn), notes=notes)
     return replace(found, thresholds=thresholds(given["threshold"])) if given.get("threshold") else found
 
