@@ -88,7 +88,7 @@ def _options(definition: Definition) -> list[Callable[..., Any]]:
             "--format",
             "named",
             type=click.Choice(FORMS),
-            help="The form: a table where none is named; --json and --csv name two.",
+            help="The form: a table where none is named; --json and --csv name two. Spreadsheets open xlsx; csv is for programs.",
         ),
         click.option("--out", type=OUT, help="Write to this file and not to the screen."),
     ]

@@ -233,6 +233,8 @@ def write_xlsx(report: Report, out: Out) -> None:
                     help="ask for fewer days, or for parquet",
                 )
             cells.write(sheet, last, row, columns)
+        if not last:
+            sheet.write_string(1, 0, NOTHING)
         if last:
             sheet.autofilter(0, 0, last, len(columns) - 1)
         for table in report.beside:
