@@ -163,9 +163,13 @@ def drop(table: str, box: str, cash: str, vouchers: str, more: dict[str, str], s
 
     Two of the count team sign it.
     """
+    from ledger.errors import Refusal
     from ledger.events import DropCounted
     from ledger.money import parse_plain
 
+    for option, text in (("--cash", cash), ("--vouchers", vouchers)):
+        if text.startswith("-"):
+            raise Refusal("LGR-0104", "a box holds no less than nothing", field=option, value=text, help="count it again")
     found = {"cash": parse_plain(cash, more["currency"], field="--cash", positive=False)}
     found["vouchers"] = parse_plain(vouchers, more["currency"], field="--vouchers", positive=False)
     said = {name: str(minor) for name, minor in found.items()} | {"total": str(sum(found.values())), "box": box}

@@ -125,6 +125,7 @@ def close(gaming_day: date, house: str | None, despite: Sequence[str], note: str
     Days are closed in order, each once it has ended. A round that is open keeps its day open; anything else that is unfinished
     has to be acknowledged by its code. It needs a database to read the figures from, also where a service writes.
     """
+    from ledger.errors import Refusal
     from ledger.events import GamingDayClosed
     from ledger.reports import type_of
     from projections import days
@@ -135,6 +136,14 @@ def close(gaming_day: date, house: str | None, despite: Sequence[str], note: str
             raise click.BadParameter(f"{code!r} cannot be acknowledged; codes: {known}", param_hint="--despite")
     with database() as dsn:
         state = _read(dsn, house, gaming_day)
+    if gaming_day >= state.now:
+        raise Refusal(
+            "LGR-0270",
+            f"by the property's clock it is gaming day {state.now}",
+            field="GAMING_DAY",
+            value=gaming_day.isoformat(),
+            help="close it once it has ended",
+        )
     left = days.unacknowledged(state.unfinished, despite)
     if left and state.closed is None:
         _show(state._replace(unfinished=left), form)

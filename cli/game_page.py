@@ -11,6 +11,7 @@ import click
 from cli.options import examples
 from cli.output import say
 from cli.regulations import NOT_IN_SOURCES, Unverified, inferred, offered, percent, pick, unverified_options, worth
+from cli.writing import told_where
 
 if TYPE_CHECKING:
     from ledger.rules import Analysis, Chance, Name, Regulation, Spot
@@ -54,8 +55,9 @@ def page(game: str | None, folder: Path | None, unverified: Unverified | None) -
         if folder is None:
             click.echo(text, nl=False)
         else:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{name}.md").write_text(text, encoding="utf-8")
+            with told_where("--into", folder):
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / f"{name}.md").write_text(text, encoding="utf-8")
             say(f"{folder / name}.md")
 
 

@@ -10,7 +10,7 @@ import click
 from cli.options import DAY, Group, examples, quiet_option
 from cli.output import NOTHING, counted, say
 from cli.session import database, houses, position, reading
-from cli.writing import written_whole
+from cli.writing import OUT, written_whole
 
 FORMATS = ("beancount", "hledger", "csv")
 
@@ -35,7 +35,7 @@ def journal() -> None:
 @click.option("--month", metavar="YYYY-MM", help="The gaming days of one month only.")
 @click.option("--from", "first", type=DAY, help="Gaming days from this one on.")
 @click.option("--to", "last", type=DAY, help="Gaming days up to this one, itself included.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file and not to stdout.")
+@click.option("--out", type=OUT, help="Write to this file and not to stdout.")
 @quiet_option
 def export(form: str, day: date | None, month: str | None, first: date | None, last: date | None, out: Path | None) -> None:
     """Write the postings as a journal for beancount or hledger.

@@ -10,6 +10,7 @@ import click
 
 from cli.options import Group, examples, quiet_option, shown_examples
 from cli.output import counted, say
+from cli.writing import told_where
 from ledger import __version__
 
 ENVIRONMENT = {
@@ -38,8 +39,9 @@ def man(ctx: click.Context, out: Path) -> None:
 
     They say what the help texts of this version say; a package puts them under share/man/man1.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    written = [(out / f"{name}.1").write_text(page, "utf-8") for name, page in pages(ctx.find_root().command)]
+    with told_where("--out", out):
+        out.mkdir(parents=True, exist_ok=True)
+        written = [(out / f"{name}.1").write_text(page, "utf-8") for name, page in pages(ctx.find_root().command)]
     say(f"{counted(len(written), 'page')} in {out}")
 
 

@@ -16,6 +16,7 @@ from cli.options import DAY, Form, Group, examples, output_options
 from cli.output import Column, Report, Sheet, emit, emit_record, header, say
 from cli.persons import token_file_option, token_of
 from cli.session import database
+from cli.writing import OUT
 from ledger.errors import Refusal
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def reconcile() -> None:
 @click.option(
     "--format", "named", type=click.Choice(FORMS), help="The form: a table where none is named; --json and --csv name two."
 )
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file and not to the screen.")
+@click.option("--out", type=OUT, help="Write to this file and not to the screen.")
 def files(paths: Sequence[Path], mappings: Sequence[str], form: Form, named: str | None, out: Path | None, **given: Any) -> int:
     """Compare FILES with the ledger.
 

@@ -15,6 +15,7 @@ from cli.options import DAY, Form, examples, output_options, processors
 from cli.output import counted, emit_json, emit_lines, emit_record, plain, quiet, say
 from cli.progress import Progress
 from cli.session import database
+from cli.writing import told_where
 
 if TYPE_CHECKING:
     from projections.replay import Comparison
@@ -162,8 +163,9 @@ class State:
         self.rows = {name: rows.get(name, 0) + number for name, number in found.rows.items()}
         said = {"scope": self.scope, "done": self.done, "events": self.events, "rows": self.rows}
         partial = self.path.with_name(self.path.name + ".new")
-        partial.write_text(json.dumps(said) + "\n", "utf-8")
-        partial.replace(self.path)
+        with told_where("--resume", self.path):
+            partial.write_text(json.dumps(said) + "\n", "utf-8")
+            partial.replace(self.path)
 
     def added_to(self, found: Comparison) -> Comparison:
         """What was found, with what was compared before it was interrupted."""

@@ -15,7 +15,7 @@ from cli import output
 from cli.options import DAY, Group, examples, output_options
 from cli.output import Sheet, say
 from cli.session import database, reading
-from cli.writing import written_whole
+from cli.writing import OUT, written_whole
 
 if TYPE_CHECKING:
     import psycopg
@@ -88,16 +88,12 @@ def _options(definition: Definition) -> list[Callable[..., Any]]:
             "--format",
             "named",
             type=click.Choice(FORMS),
-            help="The form: a table where none is named; --json and --csv name two.",
+            help="The form: a table where none is named; --json and --csv name two. Spreadsheets open xlsx; csv is for programs.",
         ),
-        click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file and not to the screen."),
+        click.option("--out", type=OUT, help="Write to this file and not to the screen."),
     ]
     if definition.plotted:
-        found.append(
-            click.option(
-                "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw it as well, into this .svg or .png file."
-            )
-        )
+        found.append(click.option("--plot", type=OUT, help="Draw it as well, into this .svg or .png file."))
     return found
 
 
@@ -152,8 +148,11 @@ def draw(report: Report, wanted: Asked, path: Path) -> None:
     from projections.reports.plots import plot
 
     report.found = list(report.found)
-    plot(report, wanted.theory, path)
+    with written_whole(path, "--plot") as file:
+        lacking = plot(report, wanted.theory, path, file)
     say(f"drawn in {path}")
+    if lacking:
+        say(f"no font of this machine has {lacking}, which the plot shows as boxes; install one, such as Noto Sans CJK")
 
 
 def verify_place(form: str, out: Path | None) -> None:
@@ -166,13 +165,15 @@ def verify_place(form: str, out: Path | None) -> None:
 
 def asked(conn: psycopg.Connection[Any], definition: Definition, given: dict[str, Any]) -> Asked:
     """What the options ask for."""
+    import msgspec
+
     from ledger import assumed, worth
     from projections.reports.catalog import Asked
     from projections.reports.filters import Filters, period, thresholds
 
     first, last = period(day=given.get("day"), month=given.get("month"), first=given.get("first"), last=given.get("last"))
     filters = Filters(**{name: given.get(name) for name in definition.filters}, first=first, last=last)
-    notes = assumed.notes(conn, day=first if first == last else None) if definition.figures else []
+    notes = assumed.notes(conn, within=msgspec.structs.asdict(filters)) if definition.figures else []
     found = Asked(filters, worth.of_log(conn), notes=notes)
     return replace(found, thresholds=thresholds(given["threshold"])) if given.get("threshold") else found
 

@@ -191,7 +191,7 @@ def list_(
         found = queries.rounds_list(conn, table=table, status=status, day=day, before=before, waiting=waiting, limit=limit)
         at, notes = position(conn, "ledger")
         notes += strange_table(dsn, conn, table)
-        resting = assumed.notes(conn, day=day, decided=False)
+        resting = assumed.notes(conn, day=day, decided=False, within={"table": table}) if found else []
         short = shortened(conn, [row.round for row in found]) if form == "table" else {}
     notes += _waiting([row.round for row in found if row.settled_at is not None and row.escrow != "0"])
     more = [f"there may be more: --before {found[-1].position}"] if len(found) == limit else []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -16,6 +15,7 @@ from cli.options import examples, output_options
 from cli.output import Row
 from cli.reporting import FORMS, drawn, form_of, tell, write
 from cli.session import database, houses, position, reading
+from cli.writing import OUT
 from ledger.errors import Refusal
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ LEGEND = "change and balance are credits less debits; the balance is of the curr
 @click.option("--until", metavar="MOMENT", help="Up to a position, itself included, or up to the last event received by a time.")
 @output_options
 @click.option("--format", "named", type=click.Choice(FORMS), help="The form: a table where none is named.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file and not to the screen.")
+@click.option("--out", type=OUT, help="Write to this file and not to the screen.")
 def trace(account: str, currency: str | None, start: str | None, until: str | None, **given: Any) -> None:
     """Show how a balance came to be.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -18,20 +18,35 @@ SELECT DISTINCT b.spot FROM projection.bets AS b
 JOIN projection.rounds AS r USING (round)
 LEFT JOIN projection.results AS s USING (round, bet)
 WHERE r.regulation = %(order)s AND (%(day)s::date IS NULL OR r.gaming_day = %(day)s)
+AND (%(first)s::date IS NULL OR r.gaming_day >= %(first)s) AND (%(last)s::date IS NULL OR r.gaming_day <= %(last)s)
+AND (%(property)s::text IS NULL OR r.property = %(property)s) AND (%(pit)s::text IS NULL OR r.pit = %(pit)s)
+AND (%(table)s::text IS NULL OR r.table_id = %(table)s) AND (%(game)s::text IS NULL OR r.game = %(game)s)
+AND (%(shift)s::text IS NULL OR r.shift = %(shift)s) AND (%(currency)s::text IS NULL OR r.currency = %(currency)s)
+AND (%(chance)s::text IS NULL OR split_part(b.spot, ':', 1) = %(chance)s)
 AND (s.result IN ('lost', 'won', 'push') OR (s.result IS NULL AND NOT %(decided)s))
 """
 
+_FILTERS = ("property", "pit", "table", "game", "chance", "shift", "currency", "first", "last")
 
-def notes(conn: psycopg.Connection[Any], *, day: date | None = None, decided: bool = True) -> list[str]:
+
+def notes(
+    conn: psycopg.Connection[Any],
+    *,
+    day: date | None = None,
+    decided: bool = True,
+    within: Mapping[str, Any] | None = None,
+) -> list[str]:
     """A sentence for each kind of bet that stands in figures and whose odds no held text has, as `explain` says it of a bet.
 
-    Of one gaming day or of all; with `decided`, of bets that won, lost or were pushed, else of open ones too.
+    Of one gaming day or of all; with `decided`, of bets that won, lost or were pushed, else of open ones too. `within` are a
+    report's filters by name, `first` and `last` day among them.
     """
+    asked = dict.fromkeys(_FILTERS) | dict(within or {})
     said = []
     for (order,) in conn.execute(f"{_RESTING} ORDER BY regulation").fetchall():
         found = _rests_on_something(order)
         if found is not None:
-            rows = conn.execute(_SPOTS, {"order": order, "day": day, "decided": decided}).fetchall()
+            rows = conn.execute(_SPOTS, {**asked, "order": order, "day": day, "decided": decided}).fetchall()
             said += _sentences(found, (spot for (spot,) in rows))
     return said
 

@@ -397,7 +397,7 @@ PAGES: dict[str, str] = {
     ),
     "LGR-0732": (
         "Parquet, plots and tests of fairness need packages that are ten times as large as all the rest, so they are an extra: "
-        "pip install roundledger[analysis]"
+        "pip install round-ledger[analysis]"
     ),
     "LGR-0750": "A mapping is a ready one, by its name (roundledger reconcile mappings list), or a TOML file, by its path.",
     "LGR-0751": (

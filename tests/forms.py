@@ -16,6 +16,7 @@ import pyarrow.parquet  # type: ignore[import-untyped]  # it has no stubs
 
 from ledger.money import CURRENCIES, format_plain
 from projections.reports.cells import FORMULA
+from projections.reports.model import NOTHING
 
 Record = dict[str, str]
 """Key of the column → the value in plain text; empty where there is none."""
@@ -94,7 +95,7 @@ def _xlsx(data: bytes, kinds: Mapping[str, str]) -> Back:
     subtotals = [line for line in sums if not str(line[0].value).startswith("total")]
     about = [(line[0].value, line[1].value) for line in book["About"].iter_rows()]
     return Back(
-        [_of_cells(line, keys, kinds) for line in lines],
+        [_of_cells(line, keys, kinds) for line in lines if line[0].value != NOTHING],
         [_of_cells(line[2:], keys, kinds) for line in totals],
         [_of_cells(line[2:], keys, kinds) for line in subtotals],
         {str(key).replace(" ", "_"): str(value or "") for key, value in about if key != "note"},

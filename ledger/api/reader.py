@@ -10,6 +10,7 @@ from threading import Lock
 from typing import IO, Any, Self
 from uuid import UUID
 
+import msgspec
 import psycopg
 from psycopg_pool import ConnectionPool
 
@@ -139,8 +140,7 @@ class SqlReader:
             filters = asked.filters
             definition = catalog.definition(asked.name)
             catalog.verify(definition, filters)
-            day = filters.first if filters.first == filters.last else None
-            notes = assumed.notes(conn, day=day) if definition.figures else []
+            notes = assumed.notes(conn, within=msgspec.structs.asdict(filters)) if definition.figures else []
             wanted = catalog.Asked(filters, worth.of_log(conn), notes=notes)
             if asked.thresholds is not None:
                 wanted = replace(wanted, thresholds=asked.thresholds)

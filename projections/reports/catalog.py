@@ -797,15 +797,17 @@ def make(conn: Connection, name: str, asked: Asked) -> Report:
     found = definition(name)
     verify(found, asked.filters)
     at = queries.state(conn)
+    about = described(asked.filters)
     notes = [*found.notes, *at.notes]
     if found.figures:
         notes = [*queries.applied(conn, asked.filters), *asked.notes, *notes]
     if "threshold" in found.options:
         said = ", ".join(f"{code} {value:f}" for code, value in sorted(asked.thresholds.items()))
+        about["filters"] = ", ".join([*([about["filters"]] if about["filters"] != "none" else []), f"threshold {said}"])
         notes.append(f"threshold: {said}; each in its own currency, never converted, so a currency without one is not listed")
     facts = {
         "property": queries.properties(conn),
-        **described(asked.filters),
+        **about,
         "as_of_position": at.position,
         "generated_at": asked.now().astimezone(UTC).replace(microsecond=0),
         "software": f"roundledger {__version__}",

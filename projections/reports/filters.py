@@ -69,6 +69,10 @@ def thresholds(given: Iterable[str]) -> dict[str, Decimal]:
             raise Refusal(
                 "LGR-0121", "a threshold is of a currency", field="threshold", value=text, help="write it like MOP=500000"
             )
+        if currency in found:
+            raise Refusal(
+                "LGR-0121", f"there are two thresholds of {currency}", field="threshold", value=text, help="give one a currency"
+            )
         found[currency] = amount(parse_plain(value, currency, field="threshold"), currency)
     return found
 

@@ -5,6 +5,8 @@ Each currency has an axis of its own: amounts of two are never on one scale. Nee
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +16,7 @@ from ledger.errors import Refusal
 from projections.reports.fairness import Fairness
 from projections.reports.model import NOTHING, Report, plain
 from projections.reports.theory import Theory
-from projections.reports.writers import extra
+from projections.reports.writers import Out, extra
 
 FORMS = ("svg", "png")
 _BAND = 2
@@ -26,8 +28,21 @@ _PANELS = 12
 """Of one page of outcomes, the furthest off first."""
 
 
-def plot(report: Report, theory: Theory, path: Path) -> None:
-    """Draws a report into a file whose name ends with .svg or .png. Its rows are a list.
+_FONTS = (
+    *("Noto Sans CJK TC", "Noto Sans CJK HK", "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans TC", "Noto Sans HK"),
+    *("Source Han Sans TC", "Microsoft JhengHei", "PingFang TC", "PingFang HK", "Heiti TC", "WenQuanYi Zen Hei"),
+    *("WenQuanYi Micro Hei", "AR PL UMing TW", "AR PL UMing HK", "Droid Sans Fallback", "Arial Unicode MS"),
+)
+"""Of the first of these that is installed are the characters that matplotlib's own font lacks."""
+_MISSING = re.compile(r"Glyph (\d+) .* missing")
+_FLAT, _TALL = 6, 3
+"""A bar of so many times the median hold flattens all others: the axis then ends at so many times the median."""
+
+
+def plot(report: Report, theory: Theory, path: Path, out: Out) -> str:
+    """Draws a report into `out`, in the form with which the name of its file, `path`, ends: .svg or .png. Its rows are a list.
+
+    Returns the characters that no installed font has, in order.
 
     Raises Refusal LGR-0121 for a report that has no plot or a file of another kind, LGR-0730 where matplotlib is not installed.
     """
@@ -43,8 +58,9 @@ def plot(report: Report, theory: Theory, path: Path) -> None:
             value=str(path),
             help=f"with a plot: {', '.join(PLOTS)}",
         )
-    figures = extra("matplotlib.figure", "a plot")
-    extra("matplotlib", "a plot").rcParams["svg.hashsalt"] = "roundledger"  # the same report, the same bytes
+    figures, matplotlib = extra("matplotlib.figure", "a plot"), extra("matplotlib", "a plot")
+    matplotlib.rcParams["svg.hashsalt"] = "roundledger"  # the same report, the same bytes
+    matplotlib.rcParams["font.family"] = ["DejaVu Sans", *_installed()[:1]]
     figure = figures.Figure(figsize=(11, 6.5), layout="constrained")
     drawing(report, theory, figure)
     facts = {name: plain(value) for name, value in report.facts.items()} | {"filters": f"filters: {report.facts['filters']}"}
@@ -55,7 +71,17 @@ def plot(report: Report, theory: Theory, path: Path) -> None:
     stamp = (
         {"Date": made if isinstance(made, datetime) else None} if form == "svg" else {"Software": plain(report.facts["software"])}
     )
-    figure.savefig(path, format=form, dpi=150, metadata=stamp)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        figure.savefig(out, format=form, dpi=150, metadata=stamp)
+    found = [_MISSING.match(str(each.message)) for each in warned]
+    return "".join(sorted({chr(int(each[1])) for each in found if each is not None}))
+
+
+def _installed() -> list[str]:
+    """Those of `_FONTS` that this machine has."""
+    known = {font.name for font in extra("matplotlib.font_manager", "a plot").fontManager.ttflist}
+    return [name for name in _FONTS if name in known]
 
 
 def _columns(report: Report, *keys: str) -> list[tuple[Any, ...]]:
@@ -113,7 +139,33 @@ def _master(report: Report, _: Theory, figure: Any) -> None:
             axis.axhline(0, color="black", linewidth=0.6)
             axis.set_title(f"{of}, {currency}", fontsize=9)
             axis.set_xlim(-1, len(lines))
+        _clip(right, [(n, float(line[7])) for n, line in enumerate(lines) if line[7] is not None])
     _legend(figure, axes[0][0])
+
+
+def _clip(axis: Any, bars: Sequence[tuple[int, float]]) -> None:
+    """Ends an axis before a bar beside which no other could be told, and writes its value upon it."""
+    sizes = sorted(abs(value) for _, value in bars)
+    middle = sizes[len(sizes) // 2] if sizes else 0.0
+    if not middle or sizes[-1] <= _FLAT * middle:
+        return
+    end = _TALL * middle
+    shown = [value for _, value in bars if abs(value) <= end]
+    low, high = min([0.0, *shown]), max([0.0, *shown])
+    for n, value in bars:
+        if abs(value) > end:
+            low, high = min(low, -end) if value < 0 else low, high if value < 0 else max(high, end)
+            axis.text(
+                n,
+                end if value > 0 else -end,
+                f"{value:,.0f} %",
+                rotation=90,
+                fontsize=6,
+                color="white",
+                ha="center",
+                va="top" if value > 0 else "bottom",
+            )
+    axis.set_ylim(low, high)
 
 
 def _legend(figure: Any, axis: Any) -> None:

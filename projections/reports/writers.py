@@ -58,7 +58,7 @@ def extra(package: str, what: str) -> Any:
             "LGR-0732",
             f"{what} needs the package {package.partition('.')[0]}",
             value=str(error),
-            help="pip install roundledger[analysis]",
+            help="pip install round-ledger[analysis]",
         ) from error
 
 
@@ -233,6 +233,8 @@ def write_xlsx(report: Report, out: Out) -> None:
                     help="ask for fewer days, or for parquet",
                 )
             cells.write(sheet, last, row, columns)
+        if not last:
+            sheet.write_string(1, 0, NOTHING)
         if last:
             sheet.autofilter(0, 0, last, len(columns) - 1)
         for table in report.beside:
@@ -419,6 +421,10 @@ def _arrow(pa: Any, kind: Kind) -> Any:
 # ----------------------------------------------------------------------------------------------------------------------- HTML
 
 
+_COLUMNS = 16
+"""That a page of A4 has room for; a report of more is printed on A3."""
+
+
 def write_html(report: Report, out: Out) -> None:
     """See above."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -439,6 +445,7 @@ def write_html(report: Report, out: Out) -> None:
         closing=lambda: closing(report),
         named=named,
         whole={"date", "time"},
+        wide=sum(column.drawn for column in report.shown) > _COLUMNS,
         numeric={"amount", "count", "position", "percent", "number", "probability", "exact"},
     )
     stream.enable_buffering(200)

@@ -546,6 +546,9 @@ CREATE ROLE bi LOGIN PASSWORD '...';
 GRANT ledger_report TO bi;
 ```
 
+Who logs in needs a Postgres server of your own (`LEDGER_DSN`): the bundled one takes the processes of this machine alone, over
+its socket, and no tool from elsewhere.
+
 `roundledger db init` makes the role where its own role may make roles. Where it may not, the operator makes it once:
 
 ```sql

@@ -63,3 +63,28 @@ def test_bets_that_were_not_made_are_not_named(report: tuple[str, ...], rounds: 
     accepted(rounds.post(other.whole_round([("red", "10000")], "1")))
     if "show" in report:
         assert "stand in these figures" not in told(other, report, "")
+
+
+@pytest.mark.parametrize(
+    ("filters", "stands"),
+    [
+        ((), True),
+        (("--table", "X01", "--game", "craps", "--currency", "MOP", "--pit", "B", "--property", "DEMO"), True),
+        (("--table", "R01"), False),
+        (("--game", "roulette"), False),
+        (("--currency", "HKD"), False),
+        (("--pit", "A"), False),
+        (("--property", "OTHER"), False),
+        (("--shift", "none"), False),
+        (("--to", "2001-01-01"), False),
+        (("--from", "9000-01-01"), False),
+        (("--month", "2001-01"), False),
+    ],
+)
+def test_bets_that_a_filter_leaves_out_are_not_named(filters: tuple[str, ...], stands: bool, rounds: Rounds) -> None:
+    table = craps(rounds, place=True)
+    for form in ("", "--json"):
+        said = told(table, ("report", "master-game", *filters), form)
+        assert (ASSUMED in said, UNVERIFIED in said) == (stands, stands), said
+    assert ASSUMED not in told(table, ("report", "chances", "--chance", "place"), "")
+    assert ASSUMED not in told(table, ("rounds", "list", "--table", "R01"), "")

@@ -462,3 +462,20 @@ class TestNoDayBeforeTheLedgersFirst:
         monkeypatch.setenv("LEDGER_DSN", dsn)
         shown = CliRunner().invoke(roundledger, ["day", "status", "--json"])
         assert json.loads(shown.stdout)["gaming_day"] == "2026-11-27"
+
+
+def test_a_running_day_has_not_ended_whatever_is_unfinished_of_it(
+    rounds: Rounds, dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accepted(rounds.post([Terminal().open()]))
+    rows(dsn, "SELECT 1")
+    monkeypatch.setenv("LEDGER_DSN", dsn)
+    for day in (DEMO.gaming_day(datetime.now(UTC)), date(9999, 1, 1)):
+        refused = CliRunner().invoke(roundledger, ["day", "close", day.isoformat()])
+        assert "LGR-0270" in str(refused.exception), refused.output
+
+
+@pytest.mark.parametrize("option", ["--cash", "--vouchers"])
+def test_a_box_holds_no_less_than_nothing(option: str) -> None:
+    refused = CliRunner().invoke(roundledger, ["chips", "drop", "R01", "R01-1", option, "-5", "--currency", "MOP"])
+    assert "LGR-0104" in str(refused.exception), refused.output

@@ -27,7 +27,7 @@ from projections.reports import writers
 from projections.reports.catalog import DEFINITIONS, Asked, Read, make
 from projections.reports.filters import Filters
 from projections.reports.model import Column, Report, plain
-from projections.reports.plots import PLOTS, plot
+from projections.reports.plots import PLOTS, _clip, plot
 from projections.reports.queries import Source
 from projections.runner import catch_up
 from tests.forms import read_back
@@ -126,15 +126,15 @@ def test_the_server_s_own_rows_are_in_parquet_what_they_are_value_by_value(dsn: 
 
 
 _BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-_A4 = 1046
-"""Pixels between the margins of a landscape page."""
+_A3 = 1511
+"""Pixels between the margins of a landscape page of A3, on which more than 16 columns are printed."""
 _MEASURE = """<script>
 const height = cell => {
   const range = document.createRange();
   range.selectNodeContents(cell);
   return range.getClientRects().length;
 };
-const cells = [...document.querySelectorAll("th, td:not(.exact)")];
+const cells = [...document.querySelectorAll("th, td:not(.exact)")].filter(cell => cell.offsetWidth);
 const broken = cells.filter(cell => height(cell) > cell.textContent.split(/[\\s-]/).length);
 const wide = document.querySelector("table.wide").offsetWidth;
 document.title = JSON.stringify({wide, broken: broken.map(cell => cell.textContent)});
@@ -151,11 +151,11 @@ def test_the_page_of_the_master_game_report_fits_its_paper_and_breaks_no_word(
     page = tmp_path / "page.html"
     page.write_text(out.getvalue().decode().replace("@media print", "@media all").replace("</body>", f"{_MEASURE}</body>"))
     picture = tmp_path / "page.png"
-    browse = [str(_BROWSER), "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--window-size={_A4},800"]
+    browse = [str(_BROWSER), "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--window-size={_A3},800"]
     found = subprocess.run([*browse, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=60, check=True)
     measured = json.loads(html.unescape(found.stdout.partition("<title>")[2].partition("</title>")[0]))
     assert measured["broken"] == []
-    assert measured["wide"] <= _A4
+    assert measured["wide"] <= _A3
     subprocess.run([*browse, f"--screenshot={picture}", page.as_uri()], capture_output=True, timeout=60, check=True)
     assert picture.read_bytes().startswith(b"\x89PNG")
 
@@ -304,5 +304,54 @@ def test_amounts_of_two_currencies_are_never_on_one_axis(conn: psycopg.Connectio
 def test_what_cannot_be_drawn_is_refused(conn: psycopg.Connection[Any], tmp_path: Path) -> None:
     for name, file in (("ggr", "a.svg"), ("hours", "a.pdf")):
         with pytest.raises(Refusal, match="LGR-0121"):
-            plot(made(conn, name), worth.of_log(conn), tmp_path / file)
+            plot(made(conn, name), worth.of_log(conn), tmp_path / file, io.BytesIO())
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("place", ["none/x", "file/x", "folder", "/proc/x", "/dev/null/x", "long"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("report", "hours", "--format", "csv", "--out"),
+        ("report", "hours", "--format", "xlsx", "--out"),
+        ("report", "hours", "--csv", "--plot"),
+        ("trace", "house:MOP", "--csv", "--out"),
+        ("journal", "export", "--format", "csv", "--out"),
+        ("man", "--out"),
+        ("rules", "page", "--into"),
+    ],
+    ids=" ".join,
+)
+def test_a_file_that_cannot_be_made_is_refused_and_leaves_nothing(
+    command: tuple[str, ...], place: str, dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    makes_folder = command[-2:] in (("man", "--out"), ("page", "--into"))
+    if makes_folder and place in ("none/x", "folder"):
+        pytest.skip("it makes its folder")
+    if command[0] == "trace" and place in ("/proc/x", "long"):
+        pytest.skip("it looks for the account first")
+    monkeypatch.setenv("LEDGER_DSN", dsn)
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    ending = "" if makes_folder or place == "folder" else ".svg"
+    path = f"{tmp_path}/{'x' * 300}" if place == "long" else f"{tmp_path / place}{ending}"
+    refused = CliRunner().invoke(roundledger, [*command, path])
+    assert isinstance(refused.exception, SystemExit), refused.exception
+    assert (refused.exit_code, command[-1] in refused.output) == (2, True), refused.output
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "folder"]
+
+
+def test_characters_that_no_font_has_are_said_in_one_line(
+    conn: psycopg.Connection[Any], tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    report = made(conn, "hours")
+    report.facts = {**report.facts, "property": "\ue000 \ue001 \ue000"}
+    assert plot(report, worth.of_log(conn), tmp_path / "a.png", io.BytesIO()) == "\ue000\ue001"
+    assert not recwarn.list
+
+
+def test_one_bar_of_hold_does_not_flatten_all_others() -> None:
+    axis = Figure().subplots()
+    _clip(axis, [(0, 12.0), (1, 18.0), (2, -15.0), (3, 99999.0), (4, 14.0)])
+    assert axis.get_ylim() == (-15.0, 45.0)
+    assert [text.get_text() for text in axis.texts] == ["99,999 %"]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from ledger.errors import Refusal
 from projections.reports import master, writers
-from projections.reports.filters import Filters, described, period
+from projections.reports.filters import Filters, described, period, thresholds
 from projections.reports.model import EXACT, NOTHING, Column, Report, amount, percent, plain, ratio, root, two_decimals
 from tests.forms import read_back
 
@@ -275,7 +275,7 @@ def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
         written(report(LARGE), "parquet")
     assert refused.value.code == "LGR-0732"
     assert refused.value.help is not None
-    assert "roundledger[analysis]" in refused.value.help
+    assert "round-ledger[analysis]" in refused.value.help
 
 
 def test_a_form_that_there_is_not_is_refused() -> None:
@@ -334,3 +334,14 @@ def test_a_heading_says_what_it_is_about() -> None:
     assert described(filters) == {"period": "gaming day 2026-11-29", "filters": "table R01, game roulette"}
     assert described(Filters()) == {"period": "all gaming days", "filters": "none"}
     assert described(Filters(first=DAY))["period"] == "gaming days from 2026-11-29"
+
+
+def test_two_thresholds_of_a_currency_are_refused() -> None:
+    assert thresholds(["MOP=5", "HKD=6"]) == {"MOP": Decimal("5.00"), "HKD": Decimal("6.00")}
+    with pytest.raises(Refusal, match="LGR-0121"):
+        thresholds(["MOP=5", "HKD=6", "MOP=6"])
+
+
+def test_the_first_sheet_of_nothing_says_so() -> None:
+    book = openpyxl.load_workbook(io.BytesIO(written(report([]), "xlsx")))
+    assert book["Rows"]["A2"].value == NOTHING
