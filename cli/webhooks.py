@@ -82,11 +82,17 @@ def add(
     The secret by which they are signed is shown once. URL is reached by HTTPS and in the public network, unless the options say
     otherwise.
     """
+    from ledger import houses
     from ledger.feed import webhooks as kept
 
     verify_free(out)
     wanted = chosen(types, tables, properties)
     with connected() as conn:
+        known = houses.in_force(conn)
+        strange = [f"table {each}" for each in tables if each not in {table.id for config in known for table in config.tables}]
+        strange += [f"property {each}" for each in properties if each not in {config.id for config in known}]
+        for each in strange:
+            say(f"note: no {each} is configured by now")
         _verify_reachable(url, plain=plain, private=private)
         added, secret = kept.add(conn, url, wanted, head_of(conn, after), plain=plain, private=private)
         hand_over({"webhook": added.id, "url": added.url, "position": added.cursor, "secret": secret}, form, out)

@@ -122,3 +122,9 @@ def test_what_cannot_be_sent_to_is_refused_and_nothing_is_kept(
     assert code in typed(capsys, "webhooks", "add", *words, code=2)[1]
     with psycopg.connect(dsn) as conn:
         assert webhooks.webhooks(conn) == []
+
+
+def test_a_webhook_of_what_is_not_configured_is_added_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("webhooks", "add", "https://127.0.0.1/hook", "--private", "--table", "R01", "--table", "NOPE", "--property", "NONE")
+    said = typed(capsys, *words)[1]
+    assert ("no table NOPE is" in said, "no property NONE is" in said, "R01" in said) == (True, True, False)
