@@ -250,16 +250,18 @@ class Interruptions(Throwing, Limiting):
             )
         if found.finding is not None:
             raise Refusal("LGR-0225", f"the hold was released: {found.finding}", field="hold", value=str(hold))
-        if correction is not None:
-            made = self.corrections.get(correction)
-            if finding != "corrected" or made is None or made.status != "made":
-                raise Refusal(
-                    "LGR-0226",
-                    "a finding names the correction that it led to, once that is approved",
-                    field="correction",
-                    value=str(correction),
-                    help="have the correction approved, then release the hold with the finding `corrected`",
-                )
+        made = None if correction is None else self.corrections.get(correction)
+        led_to = made is not None and made.status == "made"
+        if not (led_to if finding == "corrected" else correction is None):
+            refusal = Refusal(
+                "LGR-0226",
+                "the finding `corrected`, and no other, names the correction that it led to, once that is approved",
+                field="correction",
+                value=None if correction is None else str(correction),
+                help="have the correction approved and name it with `corrected`; where nothing was wrong, it is `stands`",
+            )
+            refusal.final = finding != "corrected" or correction is None  # no approval changes what it says
+            raise refusal
         return found
 
     def can_release(self, origin: Origin, hold: UUID, finding: str = "stands", correction: UUID | None = None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -258,11 +258,23 @@ class TestReviews:
         play.round.hold(held, reason="dispute")
         refused("LGR-0801", play.round, lambda: play.round.release(origin(), held.cause, finding="stands"))
         assert refused("LGR-0224", play.round, lambda: play.round.release(person(), uuid4(), finding="stands")).meaning.retryable
-        refused(
-            "LGR-0226",
-            play.round,
-            lambda: play.round.release(person(), held.cause, finding="corrected", correction=uuid4()),
-        )
-        play.round.release(person(), held.cause, finding="corrected")
+        play.round.release(person(), held.cause, finding="stands")
         refused("LGR-0225", play.round, lambda: play.round.release(person(), held.cause, finding="stands"))
         assert not play.round.can_release(person(), held.cause)
+
+    @pytest.mark.parametrize(
+        ("finding", "correction", "retryable"),
+        [("corrected", None, False), ("corrected", uuid4(), True), ("stands", uuid4(), False)],
+    )
+    def test_the_finding_corrected_and_no_other_names_an_approved_correction(
+        self, finding: str, correction: UUID | None, retryable: bool
+    ) -> None:
+        play = Play("30/2003")
+        held = person()
+        play.round.hold(held, reason="dispute")
+        refusal = refused(
+            "LGR-0226",
+            play.round,
+            lambda: play.round.release(person(), held.cause, finding=finding, correction=correction),
+        )
+        assert refusal.retryable is retryable
