@@ -22,10 +22,12 @@ _COLUMNS = (
     Column("exposure", "exposure", "amount"),
     Column("limit", "limit", "amount", below=1, if_any=True),
     Column("room", "room", "amount", below=1, if_any=True),
+    Column("over", "over limit", if_any=True),
 )
 _LEGEND = (
     "stakes = of the open bets; escrow = those and of bets received late that wait for their correction; exposure = the most "
-    "that the table can lose on the open bets, payouts less stakes; room = limit less exposure"
+    "that the table can lose on the open bets, payouts less stakes; room = limit less exposure; over limit = which one the "
+    "open bets exceed, after a late bet or a withdrawal"
 )
 
 

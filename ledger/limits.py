@@ -151,6 +151,20 @@ class Book:
             self._staked[spot] -= stake
 
     @property
+    def over(self) -> tuple[str, ...]:
+        """The limits of the table as a whole above which the open bets stand: `exposure`, `differential`.
+
+        No bet brings a table there, but a late one, or the withdrawal of one that lay against others.
+        """
+        said = []
+        if self.limits.exposure is not None and self.worst > self.limits.exposure:
+            said.append("exposure")
+        most = self.limits.differential
+        if most is not None and any(self._staked[spot] - self._staked[other] > most for spot, other in self._opposite.items()):
+            said.append("differential")
+        return tuple(said)
+
+    @property
     def worst(self) -> int:
         """The most that the table can lose on the open bets; 0 where no limit asks for it."""
         if self._exposure is None:
@@ -227,7 +241,6 @@ class Book:
         return max([stake * net_num // net_den for net_num, net_den in odds]) * self._unit
 
 
-@cache
 def opposite(regulation: Regulation) -> dict[Spot, Spot]:
     """Spot → the spot that opposes it, for those that have one.
 
@@ -235,6 +248,12 @@ def opposite(regulation: Regulation) -> dict[Spot, Spot]:
     the other: red and black, even and odd, low and high (30/2003); big and small (31/2003); two kuoc that share no number
     (58/2004). Craps has none: its bets are decided over several throws.
     """
+    return {regulation.spot(spot): regulation.spot(other) for spot, other in _opposing(regulation).items()}
+
+
+@cache
+def _opposing(regulation: Regulation) -> dict[str, str]:
+    """The same in notation: a regulation read twice is equal to itself, and each reading has spots of its own."""
     if len(regulation.kernel.phases) > 1:
         return {}
     weights = [outcome.weight for outcome in sorted(regulation.outcomes(), key=lambda outcome: outcome.slot)]
@@ -251,4 +270,4 @@ def opposite(regulation: Regulation) -> dict[Spot, Spot]:
         ]
         if len(others) == 1:
             found[spot] = others[0]
-    return {spot: other for spot, other in found.items() if found.get(other) is spot}
+    return {spot.text: other.text for spot, other in found.items() if found.get(other) is spot}

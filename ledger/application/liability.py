@@ -45,7 +45,10 @@ class Liability(msgspec.Struct, frozen=True, kw_only=True):
     limit: str | None
     """What the exposure may not exceed, by the configuration under which the round was opened; null where nothing is said."""
     room: str | None
-    """By how much the exposure may still rise; negative where late bets have brought it above the limit."""
+    """By how much the exposure may still rise; negative where it is above the limit."""
+    over: str | None
+    """The limits above which the open bets stand, which a late bet or a withdrawal brings about: `exposure`, `differential` or
+    `exposure, differential`; null where they are kept."""
 
 
 class Terms:
@@ -78,7 +81,10 @@ def of_round(conn: Connection, terms: Terms, round_id: UUID, position: int, escr
     table = terms.table(conn, opened.property_hash, opened.table)
     limit = None if table is None or table.limits is None else table.limits.exposure
     bets = round_.open_bets
-    exposure = round_.exposure(terms.regulation(conn, opened.regulation_hash)) if bets else 0
+    round_.limits = None if table is None else table.limits
+    regulation = terms.regulation(conn, opened.regulation_hash)
+    exposure = round_.exposure(regulation) if bets else 0
+    over = round_.over_limits(regulation) if bets else ()
     return Liability(
         table=opened.table,
         game=opened.game,
@@ -92,6 +98,7 @@ def of_round(conn: Connection, terms: Terms, round_id: UUID, position: int, escr
         exposure=str(exposure),
         limit=None if limit is None else str(limit),
         room=None if limit is None else str(limit - exposure),
+        over=", ".join(over) or None,
     )
 
 
@@ -110,4 +117,5 @@ def between_rounds(table: str, game: str, currency: str, escrow: int) -> Liabili
         exposure="0",
         limit=None,
         room=None,
+        over=None,
     )

@@ -24,6 +24,10 @@ class Limiting(RoundState):
             exposure.add(regulation.spot_in_play(bet.spot), bet.stake)
         return exposure.worst
 
+    def over_limits(self, regulation: Regulation) -> tuple[str, ...]:
+        """The limits of the table as a whole above which the open bets stand; none where it has no limits."""
+        return () if self.limits is None else self._book_of(regulation).over
+
     def _book_of(self, regulation: Regulation) -> Book:
         """The book as the round stands. What kept it in step were bets alone: after anything else it is made anew."""
         limits = self.limits

@@ -19,9 +19,9 @@ from projections.runner import catch_up
 from tests.support import UNLIMITED, Terminal, accepted, codes, house
 
 
-def limited(exposure: str) -> Property:
-    """The demo property, whose tables have this limit and no other."""
-    tables = tuple(msgspec.structs.replace(table, exposure=exposure) for table in UNLIMITED.tables)
+def limited(exposure: str, differential: str | None = None) -> Property:
+    """The demo property, whose tables have these limits and no other."""
+    tables = tuple(msgspec.structs.replace(table, exposure=exposure, differential=differential) for table in UNLIMITED.tables)
     return msgspec.structs.replace(UNLIMITED, tables=tables)
 
 
@@ -69,6 +69,21 @@ def test_bet_by_bet_the_exposure_is_the_worst_of_all_outcomes(dsn: str) -> None:
     assert asked(dsn, "R01").status == "closed"
     accepted(rounds.post([table.outcome("17")]))
     assert asked(dsn, "R01") == none
+    rounds.close()
+
+
+def test_a_table_that_a_withdrawal_brings_above_its_limits_is_said_to_be(dsn: str) -> None:
+    """Red and black hold each other; the player of black may take it back, and red stands."""
+    rounds = house(dsn, limited("900.00", differential="500.00"))
+    table = Terminal()
+    opening = table.open()
+    black, red, more = table.bet("black", "50000"), table.bet("red", "100000"), table.bet("black", "50000")
+    accepted(rounds.post([opening, black, red, more]))
+    assert asked(dsn, "R01").over is None
+    accepted(rounds.post([table.report(WithdrawBet(bet=each.event_id)) for each in (black, more)]))
+    assert asked(dsn, "R01").over == "exposure, differential"
+    accepted(rounds.post([table.bet("black", "50000")]))
+    assert asked(dsn, "R01").over is None
     rounds.close()
 
 

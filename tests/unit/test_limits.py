@@ -205,3 +205,13 @@ def test_what_is_accepted_keeps_the_limit_and_what_is_refused_would_not(data: st
         else:
             assert exact.worst <= max(limit, before)
             limited.add("P-1", spot, stake)
+
+
+def test_a_differential_holds_by_each_reading_of_a_regulation() -> None:
+    """The log's copy of a regulation is equal to the one on disk, and its spots are others."""
+    for rules in (regulation("30/2003"), Regulation.from_content(regulation("30/2003").content)):
+        book = Book(Limits("MOP", differential=500), rules)
+        book.add("P-1", rules.spot("red"), 500)
+        with pytest.raises(Refusal) as caught:
+            book.verify("P-1", rules.spot("red"), 1)
+        assert caught.value.code == "LGR-0608"
