@@ -224,6 +224,11 @@ def verdict(found: Comparison) -> list[str]:
     """What a replay found, as people read it."""
     if found.difference is not None:
         return ["replay: DIFFERENT", f"  first difference: {found.difference}"]
+    if not found.events and found.behind != "0":
+        return [
+            f"replay: nothing was compared: the live tables are {counted(int(found.behind), 'position')} behind the log",
+            "  keep them up to date: roundledger serve, or roundledger projections run",
+        ]
     if not found.events:
         return ["replay: no activity: the log has nothing of it, so nothing was compared"]
     at = max(found.positions.values(), key=int)
