@@ -353,6 +353,8 @@ class Coup:
     def hold(self, id: Id, bet: Id | None) -> Reasons:
         if bet is not None and bet not in self.bets:
             return {"LGR-0212"}
+        if bet is not None and self.bets[bet].left == "carried":
+            return {"LGR-0241"}
         self.holds[id] = bet
         return set()
 
