@@ -149,11 +149,13 @@ def _engine(place: Path, memory: str, threads: int) -> duckdb.DuckDBPyConnection
         "autoload_known_extensions": False,
     }
     try:
-        return duckdb.connect(":memory:", config=config)
+        db = duckdb.connect(":memory:", config=config)
     except duckdb.Error as error:
         raise Refusal(
             "LGR-0760", "this is no amount of memory", field="--memory", value=memory, help="write it like 512MB or 2GB"
         ) from error
+    db.execute("SET enable_progress_bar = false")  # it would be drawn into what is printed
+    return db
 
 
 class _Run:
