@@ -187,8 +187,8 @@ def test(arguments: list[str]) -> int:
     environment("dev")
     os.chdir(ROOT)
     alone = any(argument.startswith(("-n", "--numprocesses", "--pdb", "-s")) for argument in arguments)
-    # One more than there are processors: many tests wait for processes and disks.
-    parallel = [] if alone else ["-n", str(cores() + 1), "--dist=worksteal"]
+    # Two more than there are processors: many tests wait for processes and disks.
+    parallel = [] if alone else ["-n", str(cores() + 2), "--dist=worksteal"]
     return enter("python", "-m", "pytest", *parallel, *arguments)
 
 
