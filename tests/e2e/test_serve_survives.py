@@ -19,7 +19,7 @@ from tests.e2e.process import ROOT, environment, roundledger
 from tests.integration.api.conftest import Floor
 from tests.integration.homes import eventually
 
-LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (INFO|WARNING|ERROR) [a-z]+: \S.*")
+LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (INFO|WARNING|ERROR) [a-z.]+: \S.*")
 
 
 class Service:

@@ -125,7 +125,8 @@ def test_a_session_lost_on_the_way_leaves_nothing_believed(rounds: Rounds, table
         assert begun.descriptor is not None
         with psycopg.connect(dsn, autocommit=True) as killer:
             killer.execute(
-                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'roundledger append'"
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND application_name = 'roundledger append'"
             )
         assert ended(begun) is None
     with pytest.raises(Refusal, match="the database did not answer") as refused:

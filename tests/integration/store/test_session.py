@@ -39,7 +39,10 @@ def three(of: Session) -> int:
 
 def _terminated(of: Watched, dsn: str) -> None:
     with psycopg.connect(dsn, autocommit=True) as other:
-        other.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'adding'")
+        other.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND application_name = 'adding'"
+        )
 
 
 def _noticed(of: Watched, dsn: str) -> None:
