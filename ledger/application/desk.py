@@ -66,6 +66,7 @@ from ledger.round.state import CRAPS
 from ledger.rules import Regulation
 from ledger.store.recorder import Closing, Hindrance
 
+_AboutRound = Callable[["Desk", Round, Regulation, Any, Origin, "Group"], Round | None]
 VerifyClosing = Callable[[Property, CloseDay], None]
 """Raises the Refusal of a gaming day that cannot be closed so, by what the read side knows of it."""
 
@@ -95,20 +96,23 @@ class Desk:
 
     def _try(self, report: Report, group: Group) -> list[RoundEvent]:
         body = report.body
-        if isinstance(body, Malformed):
-            self._verify_may_say(report)
-            raise body.refusal
-        if isinstance(body, CloseDay):
-            return self._close_day(report, body, group)
+        about_round = _ABOUT_ROUNDS.get(type(body))  # most are
+        if about_round is not None:
+            return self._at_round(report, about_round, group)
         about_table = _ABOUT_TABLES.get(type(body))
         if about_table is not None:
             assert isinstance(body, OpenRound | OfATable)
             self._rest_on_roles(report, group)
             rights.verify_act(report, body.table, self._houses.property_of(body.table))
             return about_table(self, report, body, _origin(report, self._houses.tolerance(body.table)), group)
-        about_round = _ABOUT_ROUNDS.get(type(body))
-        if about_round is None:
-            raise Refusal("LGR-0107", "no round takes such a report", field="type", value=report.type)
+        if isinstance(body, CloseDay):
+            return self._close_day(report, body, group)
+        if isinstance(body, Malformed):
+            self._verify_may_say(report)
+            raise body.refusal
+        raise Refusal("LGR-0107", "no round takes such a report", field="type", value=report.type)
+
+    def _at_round(self, report: Report, about_round: _AboutRound, group: Group) -> list[RoundEvent]:
         sitting = group.sittings.get(report.round)
         if sitting is None:
             sitting = self._sit(report, group)
@@ -122,7 +126,7 @@ class Desk:
         round_ = sitting.round
         if report.sequence is not None and (round_.terms.game == CRAPS or isinstance(report.body, _IN_TURN)):
             self._verify_turn(report, round_.terms)
-        begun = about_round(self, round_, sitting.rules, body, _origin(report, sitting.house.property.tolerance), group)
+        begun = about_round(self, round_, sitting.rules, report.body, _origin(report, sitting.house.property.tolerance), group)
         events = round_.collect_events()
         return events if begun is None else events + begun.collect_events()
 
@@ -133,17 +137,18 @@ class Desk:
         except Refusal:
             rights.verify_act_somewhere(report, self._houses.properties().values())
             raise
-        table = round_.terms.table
-        self._rest_on_roles(report, group)
-        self._verify_right(report, round_)
+        terms = round_.terms
+        if report.caller is not None:  # else it comes from within the program, and was judged there
+            self._rest_on_roles(report, group)
+            self._verify_right(report, round_)
         # Nothing at the table depends on a round that has ended: its version alone decides between two who correct it. What a
         # terminal numbers is the table's all the same.
-        alone = round_.status.ended and report.sequence is None and isinstance(report.body, _CORRECTIONS)
-        if not alone and self._take(report, table, group):
+        alone = isinstance(report.body, _CORRECTIONS) and report.sequence is None and round_.status.ended
+        if not alone and self._take(report, terms.table, group):
             round_ = self._memory.round(report.round)
-        house = self._houses.played_under(round_.terms)
+        house = self._houses.played_under(terms)
         round_.limits = house.table.limits
-        sitting = Sitting(round_, house, self._houses.regulation(round_.terms.regulation_hash))
+        sitting = Sitting(round_, house, self._houses.regulation(terms.regulation_hash))
         if not alone:
             group.sittings[round_.id] = sitting
         return sitting
@@ -632,7 +637,7 @@ _ABOUT_TABLES: dict[type, Callable[[Desk, Report, Any, Origin, Group], list[Roun
     IssueColourChips: Desk._issue_colours,
     GiveUpNumbers: Desk._give_up,
 }
-_ABOUT_ROUNDS: dict[type, Callable[[Desk, Round, Regulation, Any, Origin, Group], Round | None]] = {
+_ABOUT_ROUNDS: dict[type, _AboutRound] = {
     PlaceBet: Desk._place,
     WithdrawBet: Desk._withdraw,
     ChangeBet: Desk._change,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from uuid import UUID
+
+import msgspec
 
 from ledger.houses import House
 from ledger.property import Property
@@ -12,19 +13,16 @@ from ledger.reports import Body, Caller, DeclineCorrection, Report
 from ledger.round import Round, RoundEvent
 from ledger.rules import Regulation
 from ledger.sequences import Line
-from ledger.store.recorder import Claim, Closing, Rejection
+from ledger.store.recorder import UNCHANGED, Claim, Closing, Occupancy, Rejection
 
 
-class Sitting:
+class Sitting(msgspec.Struct, eq=False):
     """A round, and what it is played under; and who was found to be in the right at it, for the rest of a group."""
 
-    __slots__ = ("_let_in", "house", "round", "rules")
-
-    def __init__(self, round_: Round, house: House, rules: Regulation) -> None:
-        self.round = round_
-        self.house = house
-        self.rules = rules
-        self._let_in: tuple[Caller | None, type[Body], Property | None] | None = None
+    round: Round
+    house: House
+    rules: Regulation
+    _let_in: tuple[Caller | None, type[Body], Property | None] | None = None
 
     def let_in(self, report: Report, house: Property | None) -> None:
         """The report's sender may do what it says, by the configuration in force."""
@@ -39,61 +37,47 @@ class Sitting:
         return report.caller is caller and type(report.body) is act and house is by
 
 
-class Group:
+class Group(msgspec.Struct, kw_only=True, eq=False):
     """The events, verdicts and bookkeeping of the reports that are appended together."""
 
-    __slots__ = (
-        "_counted",
-        "_made",
-        "claims",
-        "closed",
-        "closing",
-        "documents",
-        "doubt",
-        "ended",
-        "events",
-        "leases",
-        "numbered",
-        "opened",
-        "premises",
-        "rejections",
-        "sittings",
-        "spans",
-    )
+    doubt: bool
+    """Whether a first try met a conflict, so that even what was never seen is looked up."""
+    events: list[RoundEvent] = []
+    claims: dict[int, Claim] = {}
+    """Index in `events` of the first event of a report → its claim on its event id."""
+    leases: dict[str, int] = {}
+    numbered: list[tuple[Line, Report]] = []
+    """The numbered reports that the group answers for good, for the first time."""
+    premises: dict[UUID, int] = {}
+    """Stream → the latest version that was known of it when the group was decided by it."""
+    rejections: list[Rejection] = []
+    spans: dict[int, tuple[int, int]] = {}
+    """Index of the report → its events' slice of `events`."""
+    opened: dict[str, UUID] = {}
+    """Table → the round that it has open after the group, where it had another before, or none."""
+    closed: list[UUID] = []
+    """Rounds that were open before the group and are not after it."""
+    closing: Closing | None = None
+    """The gaming day that the group closes; it holds nothing else then."""
+    ended: list[UUID] = []
+    """All rounds that end within the group."""
+    documents: set[str] = set()
+    sittings: dict[UUID, Sitting] = {}
+    """Rounds that were asked for before in this group, at tables that it holds: most groups have many bets of one round."""
+    _made: dict[UUID, int] = {}
+    _counted: int = 0
 
-    def __init__(self, *, doubt: bool) -> None:
-        self.doubt = doubt
-        """Whether a first try met a conflict, so that even what was never seen is looked up."""
-        self.events: list[RoundEvent] = []
-        self.claims: dict[int, Claim] = {}
-        """Index in `events` of the first event of a report → its claim on its event id."""
-        self.leases: dict[str, int] = {}
-        self.numbered: list[tuple[Line, Report]] = []
-        """The numbered reports that the group answers for good, for the first time."""
-        self.premises: dict[UUID, int] = {}
-        """Stream → the latest version that was known of it when the group was decided by it."""
-        self.rejections: list[Rejection] = []
-        self.spans: dict[int, tuple[int, int]] = {}
-        """Index of the report → its events' slice of `events`."""
-        self.opened: dict[str, UUID] = {}
-        """Table → the round that it has open after the group, where it had another before, or none."""
-        self.closed: list[UUID] = []
-        """Rounds that were open before the group and are not after it."""
-        self.closing: Closing | None = None
-        """The gaming day that the group closes; it holds nothing else then."""
-        self.ended: list[UUID] = []
-        """All rounds that end within the group."""
-        self.documents: set[str] = set()
-        self.sittings: dict[UUID, Sitting] = {}
-        """Rounds that were asked for before in this group, at tables that it holds: most groups have many bets of one round."""
-        self._made: Counter[UUID] = Counter()
-        self._counted = 0
+    @property
+    def occupancy(self) -> Occupancy:
+        """How the group changes which round each table has open."""
+        return Occupancy(self.closed, list(self.opened.items())) if self.closed or self.opened else UNCHANGED
 
     def made(self, stream: UUID) -> int:
         """How many events of a stream the group holds so far, which no log has yet. Asked seldom, so it counts only then."""
-        self._made.update([event.originator_id for event in self.events[self._counted :]])
+        for event in self.events[self._counted :]:
+            self._made[event.originator_id] = self._made.get(event.originator_id, 0) + 1
         self._counted = len(self.events)
-        return self._made[stream]
+        return self._made.get(stream, 0)
 
     def rest_on(self, premises: Mapping[UUID, int]) -> None:
         """What was just decided holds as long as these streams have no later version: of two looks the earlier one counts."""

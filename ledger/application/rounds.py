@@ -12,8 +12,8 @@ import logging
 import random
 import select
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from threading import Lock
@@ -49,7 +49,7 @@ from ledger.rules import Regulation
 from ledger.sequences import Line, weighed
 from ledger.store.lease import Leases
 from ledger.store.mapper import EventMapper
-from ledger.store.recorder import Claim, LeaseLost, LedgerFactory, LedgerRecorder, Occupancy, Receipt, Rejection, WouldWait
+from ledger.store.recorder import Claim, LeaseLost, LedgerFactory, LedgerRecorder, Receipt, Rejection, WouldWait
 
 _log = logging.getLogger(__name__)
 
@@ -89,6 +89,7 @@ class Rounds(Application[UUID]):
         """
         self._dsn = dsn
         super().__init__()
+        self._recorder = cast(LedgerRecorder, self.recorder)
         self._lock = Lock()
         self._begun: Begun | None = None
         """What was begun and has not ended. It holds the lock."""
@@ -115,10 +116,6 @@ class Rounds(Application[UUID]):
             self._leases.close()
         super().close()
 
-    @property
-    def _recorder(self) -> LedgerRecorder:
-        return cast(LedgerRecorder, self.recorder)
-
     # What tables report.
 
     def post(self, reports: Sequence[Report]) -> list[Verdict]:
@@ -128,8 +125,12 @@ class Rounds(Application[UUID]):
         Refusal LGR-0501 when the database cannot be reached or is not as a ledger needs it: what was stored is then unknown, and
         sending the same reports again finds out.
         """
-        with self._lock, self._sure():
-            return self._post(reports)
+        with self._lock:
+            try:
+                return self._post(reports)
+            except BaseException as error:
+                self._be_sure_of_nothing(error)
+                raise
 
     def begin(self, reports: Sequence[Report]) -> Begun | None:
         """As `post`, as far as that takes no waiting: `reports` are decided, and what comes of them is sent to the database.
@@ -141,10 +142,12 @@ class Rounds(Application[UUID]):
         if not all(type(report.body) is PlaceBet for report in reports) or not self._lock.acquire(blocking=False):
             return None
         try:
-            with self._sure():
-                first, later = _without_repeats(reports, list(range(len(reports))))
-                if not later:
-                    self._begun = Begun(self, reports, first)
+            first, later = _without_repeats(reports, list(range(len(reports))))
+            if not later:
+                self._begun = Begun(self, reports, first)
+        except BaseException as error:
+            self._be_sure_of_nothing(error)
+            raise
         finally:
             if self._begun is None:
                 self._lock.release()
@@ -155,16 +158,11 @@ class Rounds(Application[UUID]):
         self._begun = None
         self._lock.release()
 
-    @contextmanager
-    def _sure(self) -> Iterator[None]:
-        """What is known may be doubted after any fault; and what the database said is told in the words of the door."""
-        try:
-            yield
-        except BaseException as error:
-            self._memory.forget()
-            self._memory.sequences.lost()
-            if (cause := of_the_database(error)) is None:
-                raise
+    def _be_sure_of_nothing(self, error: BaseException) -> None:
+        """What is known may be doubted after any fault. Raises what the database said, where it did, in the words of the door."""
+        self._memory.forget()
+        self._memory.sequences.lost()
+        if (cause := of_the_database(error)) is not None:
             raise unanswered(cause) from error
 
     def rest(self) -> None:
@@ -312,7 +310,8 @@ class Rounds(Application[UUID]):
     def _append_decision(self, decision: Decision, verdicts: dict[int, Verdict]) -> None:
         """Decides what is left of it, and appends what comes of it all."""
         self._decide(decision)
-        self._judge_refused(decision)
+        if decision.refused:
+            self._judge_refused(decision)
         try:
             positions = self._append(decision.group)
         except BaseException:
@@ -323,12 +322,12 @@ class Rounds(Application[UUID]):
     def _judge_refused(self, decision: Decision) -> None:
         """Which of the refusals are final. A report is refused for good only if it was not accepted before."""
         reports, group, decided, known = decision.reports, decision.group, decision.decided, decision.known
-        if decision.refused and known is None:
+        if known is None:
             known = self._recorder.receipts([reports[n].event_id for n, _, _ in decision.refused])
         all_decided = len(group.numbered)
         for n, reason, so_far in decision.refused:
             report = reports[n]
-            receipt = None if known is None else known.get(report.event_id)
+            receipt = known.get(report.event_id)
             if receipt is not None:
                 decided[n] = self._again(report, receipt, group)
                 continue
@@ -352,7 +351,8 @@ class Rounds(Application[UUID]):
     def _appended(self, decision: Decision, positions: Sequence[int], verdicts: dict[int, Verdict]) -> None:
         """What was decided stands in the log at these positions."""
         self._fill_in(decision, positions, verdicts)
-        self._memory.sequences.save_some([line for line, _ in decision.group.numbered], self._memory.sequences.reached)
+        if decision.group.numbered:
+            self._memory.sequences.save_some([line for line, _ in decision.group.numbered], self._memory.sequences.reached)
 
     def _fill_in(self, decision: Decision, positions: Sequence[int], verdicts: dict[int, Verdict]) -> None:
         reports = decision.reports
@@ -394,7 +394,7 @@ class Rounds(Application[UUID]):
             stored,
             claims=group.claims,
             rejections=group.rejections,
-            occupancy=Occupancy(tuple(group.closed), tuple(group.opened.items())),
+            occupancy=group.occupancy,
             leases=group.leases,
             premises=group.premises,
             closing=group.closing,
@@ -522,11 +522,13 @@ class Begun:
         rounds = self._rounds
         self.finishing = True
         try:
-            with rounds._sure():
-                if self.descriptor is not None:
-                    self._go_on = self._wait
-                rounds._post_distinct(self._reports, self._waiting, self._verdicts, self._go_on)
-                return rounds._told(self._reports, self._verdicts)
+            if self.descriptor is not None:
+                self._go_on = self._wait
+            rounds._post_distinct(self._reports, self._waiting, self._verdicts, self._go_on)
+            return rounds._told(self._reports, self._verdicts)
+        except BaseException as error:
+            rounds._be_sure_of_nothing(error)
+            raise
         finally:
             rounds._end()
 
@@ -560,6 +562,8 @@ def _without_repeats(reports: Sequence[Report], waiting: list[int]) -> tuple[lis
 
     A closing of a gaming day stands alone, for it asks the log what was stored before it.
     """
+    if len(waiting) == 1:
+        return waiting, []
     closings = [n for n in waiting if type(reports[n].body) is CloseDay]
     if not closings and len({reports[n].event_id for n in waiting}) == len(waiting):
         return waiting, []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
+import msgspec
+
 from ledger.events import Event, RoundOpened
 from ledger.round.bell import Bell
 from ledger.round.betting import Betting
@@ -13,15 +15,12 @@ from ledger.round.settling import Settling
 from ledger.round.terms import Origin, Terms
 
 
-class RoundEvent:
+class RoundEvent(msgspec.Struct, eq=False, gc=False):
     """An event in its place: the envelope that `eventsourcing` stores and replays."""
 
-    __slots__ = ("body", "originator_id", "originator_version")
-
-    def __init__(self, originator_id: UUID, originator_version: int, body: Event) -> None:
-        self.originator_id = originator_id
-        self.originator_version = originator_version
-        self.body = body
+    originator_id: UUID
+    originator_version: int
+    body: Event
 
     def mutate(self, aggregate: Round | None) -> Round:
         """The round after this event (`eventsourcing`: CanMutateProtocol)."""

@@ -60,10 +60,12 @@ class Status(Enum):
     CARRIED = "void, its bets carried into the next round"
     RETURNED = "ended by the house, its stakes returned"
 
-    @property
-    def ended(self) -> bool:
-        """Whether the table has gone on to its next round."""
-        return self not in (Status.BETTING, Status.CLOSED)
+    ended: bool
+    """Whether the table has gone on to its next round."""
+
+
+for _each in Status:  # asked of each report: an attribute is had in a tenth of the time of a property of an enumeration
+    _each.ended = _each not in (Status.BETTING, Status.CLOSED)
 
 
 class RoundState:

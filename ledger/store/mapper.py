@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, cast
+from typing import Protocol, cast
 from uuid import UUID
 
+import msgspec
 from eventsourcing.domain import DomainEventProtocol
 from eventsourcing.persistence import JSONTranscoder, Mapper, StoredEvent
 
@@ -21,8 +22,8 @@ class Envelope(Protocol):
     body: Event
 
 
-class Stored(NamedTuple):
-    """As the library's StoredEvent: of a tuple more are made in the same time, and a group makes thousands."""
+class Stored(msgspec.Struct, frozen=True, gc=False):
+    """As the library's StoredEvent, made in a fraction of its time: a group makes thousands."""
 
     originator_id: UUID
     originator_version: int

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
+import msgspec
 import psycopg
 from eventsourcing.persistence import (
     ApplicationRecorder,
@@ -27,6 +28,7 @@ from eventsourcing.persistence import (
     InterfaceError,
     Notification,
     OperationalError,
+    PersistenceError,
     StoredEvent,
     Subscription,
 )
@@ -44,11 +46,12 @@ from ledger.store.subscription import LogSubscription
 from ledger.store.wake import Bell
 
 SCHEMA = "ledger"
+_NOT_THE_LIBRARYS = (struct.error, psycopg.Error)
 _INT8 = psycopg.postgres.types["int8"].oid
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
-class Claim(NamedTuple):
+class Claim(msgspec.Struct, frozen=True, gc=False):
     """A report's hold on its event id, stored on the first event that it caused."""
 
     event_id: UUID
@@ -84,6 +87,10 @@ class Occupancy(NamedTuple):
 
     closed: Sequence[UUID] = ()
     opened: Sequence[tuple[str, UUID]] = ()
+
+
+UNCHANGED = Occupancy()
+"""Of an append that changes none of it."""
 
 
 class Closing(NamedTuple):
@@ -271,13 +278,15 @@ _PAGE = (
 class LedgerRecorder(PostgresApplicationRecorder):
     """Appends by `ledger.append`, reads by the log's horizon."""
 
+    datastore: LedgerDatastore
+
     def insert_events(
         self,
         stored_events: Sequence[StoredEvent],
         *,
         claims: Mapping[int, Claim] = _NOTHING,
         rejections: Sequence[Rejection] = (),
-        occupancy: Occupancy = Occupancy(),  # noqa: B008 - an immutable tuple
+        occupancy: Occupancy = UNCHANGED,
         leases: Mapping[str, int] = _NOTHING,
         premises: Mapping[UUID, int] = _NOTHING,
         closing: Closing | None = None,
@@ -292,18 +301,15 @@ class LedgerRecorder(PostgresApplicationRecorder):
         something of it, now or ever; nothing is stored then. Unlike the library's method it never retries by itself: whether a
         lost answer was a commit is for the caller to find out by the receipts.
         """
-        with self._as_the_library():
-            if (
-                len(stored_events) == len(claims) == len(leases) == 1
-                and not rejections
-                and not premises
-                and occupancy == ((), ())
-            ):
+        try:
+            if len(stored_events) == len(claims) == len(leases) == 1 and not (rejections or premises or any(occupancy)):
                 positions = self._insert_one(stored_events[0], claims[0], *next(iter(leases.items())))
             else:
                 given = _all_of(stored_events, claims, rejections, occupancy, leases, premises, closing)
-                positions = session.int8s_of(self._store.appends.call(*given).get_value(0, 0))
-        self._store.bell.ring()
+                positions = session.int8s_of(self.datastore.appends.call(*given).get_value(0, 0))
+        except _NOT_THE_LIBRARYS as error:
+            raise self._as_the_library(error) from error
+        self.datastore.bell.ring()
         return positions
 
     def begin_events(
@@ -313,68 +319,62 @@ class LedgerRecorder(PostgresApplicationRecorder):
 
         None, and nothing was sent, where it would have to wait. Raises what `insert_events` raises.
         """
-        with self._as_the_library():
+        try:
             if len(stored_events) == len(claims) == len(leases) == 1:
                 given = _one_of(stored_events[0], claims[0], *next(iter(leases.items())))
             else:
-                given = _all_of(stored_events, claims, (), Occupancy(), leases, _NOTHING, None)
-            return self._store.appends.begin(*given)
+                given = _all_of(stored_events, claims, (), UNCHANGED, leases, _NOTHING, None)
+            return self.datastore.appends.begin(*given)
+        except _NOT_THE_LIBRARYS as error:
+            raise self._as_the_library(error) from error
 
     def events_begun(self) -> list[int] | None:
         """The positions of the events that were begun; None where that is not known yet.
 
         Raises what `insert_events` raises, and an IntegrityError also where the lease has passed on: whoever asks again is told.
         """
-        with self._as_the_library():
-            stored = self._store.appends.result()
+        try:
+            stored = self.datastore.appends.result()
+        except _NOT_THE_LIBRARYS as error:
+            raise self._as_the_library(error) from error
         if stored is None:
             return None
         if not stored.ntuples:
             raise IntegrityError("the table was taken over, or the event id was rejected before")
-        self._store.bell.ring()
+        self.datastore.bell.ring()
         found = stored.get_value(0, 0)
         return [session.int8_of(found)] if stored.ftype(0) == _INT8 else session.int8s_of(found)
 
     def without_waiting(self) -> AbstractContextManager[None]:
         """See `LedgerDatastore.without_waiting`."""
-        return self._store.without_waiting()
+        return self.datastore.without_waiting()
 
     def verify_may_wait(self) -> None:
         """Raises WouldWait within `without_waiting`."""
-        self._store.verify_may_wait()
-
-    @property
-    def _store(self) -> LedgerDatastore:
-        return cast(LedgerDatastore, self.datastore)
+        self.datastore.verify_may_wait()
 
     def _insert_one(self, event: StoredEvent, claim: Claim, table: str, epoch: int) -> list[int]:
-        stored = self._store.appends.call(*_one_of(event, claim, table, epoch))
+        stored = self.datastore.appends.call(*_one_of(event, claim, table, epoch))
         if stored.ntuples:
             return [session.int8_of(stored.get_value(0, 0))]
-        if not self._store.appends.call(_HELD, [table.encode(), session.int8(epoch)]).ntuples:
+        if not self.datastore.appends.call(_HELD, [table.encode(), session.int8(epoch)]).ntuples:
             raise LeaseLost(f"table {table} was taken over")
         raise IntegrityError("the event id was rejected before")
 
-    @contextmanager
-    def _as_the_library(self) -> Iterator[None]:
-        """The library's errors in the place of psycopg's, as its own methods raise them."""
-        try:
-            yield
-        except struct.error as error:
-            raise DataError(f"a number does not fit its column: {error}") from error
-        except psycopg.errors.UniqueViolation as error:
-            if error.diag.constraint_name == "leases_pkey":
-                raise LeaseLost(str(error)) from error
-            raise IntegrityError(str(error)) from error
-        except (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded) as error:
-            raise DataError(str(error)) from error
-        except psycopg.OperationalError as error:
-            busy = isinstance(error, psycopg.errors.LockNotAvailable | psycopg.errors.QueryCanceled)
-            if not busy and self._store.may_wait:  # else each is looked at when it is taken from the pool
-                self.datastore.pool.check()
-            raise OperationalError(str(error)) from error
-        except psycopg.Error as error:
-            raise DatabaseError(str(error)) from error
+    def _as_the_library(self, error: struct.error | psycopg.Error) -> PersistenceError:
+        """The library's error in the place of psycopg's, as its own methods raise it."""
+        if isinstance(error, struct.error):
+            return DataError(f"a number does not fit its column: {error}")
+        if isinstance(error, psycopg.errors.UniqueViolation):
+            return (LeaseLost if error.diag.constraint_name == "leases_pkey" else IntegrityError)(str(error))
+        if isinstance(error, psycopg.DataError | psycopg.IntegrityError | psycopg.errors.ProgramLimitExceeded):
+            return DataError(str(error))
+        if not isinstance(error, psycopg.OperationalError):
+            return DatabaseError(str(error))
+        busy = isinstance(error, psycopg.errors.LockNotAvailable | psycopg.errors.QueryCanceled)
+        if not busy and self.datastore.may_wait:  # else each is looked at when it is taken from the pool
+            self.datastore.pool.check()
+        return OperationalError(str(error))
 
     def insert_premise(self, stored_event: StoredEvent, *, unoccupied: Collection[str] = ()) -> None:
         """Appends an event that others are decided by: whoever names its stream as a premise comes wholly before it or after it.
@@ -394,7 +394,7 @@ class LedgerRecorder(PostgresApplicationRecorder):
                 "INSERT INTO ledger.events (originator_id, originator_version, topic, state) VALUES (%s, %s, %s, %s)",
                 (stored_event.originator_id, stored_event.originator_version, stored_event.topic, stored_event.state),
             )
-        self._store.bell.ring()
+        self.datastore.bell.ring()
 
     def hindrances(self, closing: Closing) -> list[Hindrance]:
         """What keeps a gaming day from being closed, as far as it is committed."""
@@ -543,9 +543,9 @@ def _all_of(
             session.int8s([e.originator_version for e in stored_events]),
             session.words([e.topic for e in stored_events]),
             session.byteas([e.state for e in stored_events]),
-            session.uuids([claim and claim.event_id for claim in held]),
-            session.int4s([claim and claim.caused for claim in held]),
-            session.byteas([claim and claim.fingerprint for claim in held]),
+            session.uuids([None if claim is None else claim.event_id for claim in held]),
+            session.int4s([None if claim is None else claim.caused for claim in held]),
+            session.byteas([None if claim is None else claim.fingerprint for claim in held]),
             session.uuids(occupancy.closed),
             session.texts([table for table, _ in occupancy.opened]),
             session.uuids([round_ for _, round_ in occupancy.opened]),

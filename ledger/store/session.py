@@ -25,6 +25,7 @@ _BINARY = 1
 _AT_ONCE = 1 << 16
 """Bytes of parameters that the socket takes without waiting for its other end: none is smaller on Linux."""
 _DONE = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
+_OK = pq.ConnStatus.OK
 
 
 class Session:
@@ -58,8 +59,9 @@ class Session:
             libpq = self._connected().pgconn
             try:
                 return _done(libpq, libpq.exec_prepared(statement, parameters, [_BINARY] * len(parameters), _BINARY))
-            finally:
+            except BaseException:
                 self._close_if_lost(libpq)
+                raise
 
     def begin(self, statement: bytes, parameters: Sequence[bytes]) -> int | None:
         """Sends a statement without waiting for what comes of it: `result` has that, once the descriptor can be read.
@@ -136,7 +138,7 @@ class Session:
         try:
             while self._poll.poll(0):  # its farewell first, then the end of the stream
                 conn.pgconn.consume_input()
-                if conn.pgconn.status != pq.ConnStatus.OK:
+                if conn.pgconn.status != _OK:
                     return True
         except psycopg.OperationalError:
             return True
@@ -144,7 +146,7 @@ class Session:
 
     def _close_if_lost(self, libpq: pq.abc.PGconn) -> None:
         """However it shows: by the answer, or already when the question could not be sent."""
-        if libpq.status != pq.ConnStatus.OK:
+        if libpq.status != _OK:
             self._close()
 
     def _close(self) -> None:
@@ -157,7 +159,7 @@ def _done(libpq: pq.abc.PGconn, result: pq.abc.PGresult) -> pq.abc.PGresult:
     """The result, where it is one; raises what it says otherwise."""
     if result.status in _DONE:
         return result
-    if libpq.status != pq.ConnStatus.OK:
+    if libpq.status != _OK:
         raise psycopg.OperationalError(result.get_error_message())
     raise psycopg.errors.error_from_result(result)
 

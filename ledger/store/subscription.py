@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from eventsourcing.persistence import Notification, Subscription
 from psycopg.rows import tuple_row
@@ -18,7 +18,7 @@ from ledger.store import log
 from ledger.store.wake import Listener
 
 if TYPE_CHECKING:
-    from ledger.store.recorder import LedgerDatastore, LedgerRecorder
+    from ledger.store.recorder import LedgerRecorder
 
 _PAGE = 500
 _POLL = 0.05
@@ -57,7 +57,7 @@ class LogSubscription(Subscription["LedgerRecorder"]):
 
     def _follow(self) -> Generator[Notification, None, None]:
         tail, after, wait = log.Tail(), self._last_notification_id or 0, _POLL
-        datastore = cast("LedgerDatastore", self._recorder.datastore)
+        datastore = self._recorder.datastore
         with (
             datastore.get_connection() as conn,
             conn.cursor(row_factory=tuple_row) as cursor,
