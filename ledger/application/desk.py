@@ -62,11 +62,10 @@ from ledger.reports import (
     table_stream,
 )
 from ledger.round import Asked, Origin, Round, RoundEvent, Status, Successor, Terms
-from ledger.round.state import CRAPS
+from ledger.round.state import CARRIED, CRAPS
 from ledger.rules import Regulation
 from ledger.store.recorder import Closing, Hindrance
 
-_AboutRound = Callable[["Desk", Round, Regulation, Any, Origin, "Group"], Round | None]
 VerifyClosing = Callable[[Property, CloseDay], None]
 """Raises the Refusal of a gaming day that cannot be closed so, by what the read side knows of it."""
 
@@ -95,25 +94,10 @@ class Desk:
             return self._try(report, group)
 
     def _try(self, report: Report, group: Group) -> list[RoundEvent]:
-        body = report.body
-        about_round = _ABOUT_ROUNDS.get(type(body))  # most are
-        if about_round is not None:
-            return self._at_round(report, about_round, group)
-        about_table = _ABOUT_TABLES.get(type(body))
-        if about_table is not None:
-            assert isinstance(body, OpenRound | OfATable)
-            self._rest_on_roles(report, group)
-            rights.verify_act(report, body.table, self._houses.property_of(body.table))
-            return about_table(self, report, body, _origin(report, self._houses.tolerance(body.table)), group)
-        if isinstance(body, CloseDay):
-            return self._close_day(report, body, group)
-        if isinstance(body, Malformed):
-            self._verify_may_say(report)
-            raise body.refusal
-        raise Refusal("LGR-0107", "no round takes such a report", field="type", value=report.type)
-
-    def _at_round(self, report: Report, about_round: _AboutRound, group: Group) -> list[RoundEvent]:
-        sitting = group.sittings.get(report.round)
+        about_round = _ABOUT_ROUNDS.get(type(report.body))
+        if about_round is None:
+            return self._about_no_round(report, group)
+        sitting = group.sittings.get(report.round) if group.sittings else None
         if sitting is None:
             sitting = self._sit(report, group)
         else:
@@ -129,6 +113,21 @@ class Desk:
         begun = about_round(self, round_, sitting.rules, report.body, _origin(report, sitting.house.property.tolerance), group)
         events = round_.collect_events()
         return events if begun is None else events + begun.collect_events()
+
+    def _about_no_round(self, report: Report, group: Group) -> list[RoundEvent]:
+        body = report.body
+        if isinstance(body, Malformed):
+            self._verify_may_say(report)
+            raise body.refusal
+        if isinstance(body, CloseDay):
+            return self._close_day(report, body, group)
+        about_table = _ABOUT_TABLES.get(type(body))
+        if about_table is None:
+            raise Refusal("LGR-0107", "no round takes such a report", field="type", value=report.type)
+        assert isinstance(body, OpenRound | OfATable)
+        self._rest_on_roles(report, group)
+        rights.verify_act(report, body.table, self._houses.property_of(body.table))
+        return about_table(self, report, body, _origin(report, self._houses.tolerance(body.table)), group)
 
     def _sit(self, report: Report, group: Group) -> Sitting:
         """The report's round, and what it is played under; at hand for the rest of the group where this process has the table."""
@@ -421,7 +420,7 @@ class Desk:
         if body.chip is not None and body.chip != "cash":
             origin = self._in_kind(round_, body, origin)
         heir = None
-        if round_.status is Status.CARRIED:
+        if round_.status is CARRIED:
             heir = self._heir(round_, group)
             heir.limits = round_.limits
             said = round_.verify_bet(rules, origin.cause, origin, player=player, spot=spot, stake=stake, currency=currency)
@@ -637,7 +636,7 @@ _ABOUT_TABLES: dict[type, Callable[[Desk, Report, Any, Origin, Group], list[Roun
     IssueColourChips: Desk._issue_colours,
     GiveUpNumbers: Desk._give_up,
 }
-_ABOUT_ROUNDS: dict[type, _AboutRound] = {
+_ABOUT_ROUNDS: dict[type, Callable[[Desk, Round, Regulation, Any, Origin, Group], Round | None]] = {
     PlaceBet: Desk._place,
     WithdrawBet: Desk._withdraw,
     ChangeBet: Desk._change,

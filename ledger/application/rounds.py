@@ -58,22 +58,23 @@ _PAUSE = 0.02
 """Seconds, at most, between two tries of a report on which writers get in each other's way."""
 
 
-class Decision:
+class Decision(msgspec.Struct, eq=False):
     """A group that is being decided, as far as that has come."""
 
-    __slots__ = ("decided", "group", "known", "left", "refused", "reports")
+    reports: Sequence[Report]
+    known: Mapping[UUID, Receipt] | None
+    """The receipts of those that were judged before, where anybody has asked."""
+    left: list[int]
+    """Indices of the reports that are not decided yet, the last one first."""
+    group: Group
+    decided: dict[int, Verdict] = {}
+    refused: list[tuple[int, Refusal, int]] = []
+    """Index, reason, and how many numbered reports the group had answered for good by then."""
 
-    def __init__(self, reports: Sequence[Report], waiting: Sequence[int], known: Mapping[UUID, Receipt] | None) -> None:
-        """`waiting`: the indices of the reports that are to be decided; `known`: the receipts of those that were judged before,
-        where anybody has asked."""
-        self.reports = reports
-        self.known = known
-        self.left = list(reversed(waiting))
-        """Indices of the reports that are not decided yet, the last one first."""
-        self.group = Group(doubt=known is not None)
-        self.decided: dict[int, Verdict] = {}
-        self.refused: list[tuple[int, Refusal, int]] = []
-        """Index, reason, and how many numbered reports the group had answered for good by then."""
+    @classmethod
+    def of(cls, reports: Sequence[Report], waiting: list[int], known: Mapping[UUID, Receipt] | None) -> Decision:
+        """Of those at the indices `waiting`, of which none is decided yet."""
+        return cls(reports, known, waiting[::-1], Group(doubt=known is not None))
 
 
 class Rounds(Application[UUID]):
@@ -200,7 +201,7 @@ class Rounds(Application[UUID]):
         """Fills `verdicts` for the reports at `waiting`, whose event ids all differ. `first`: the first try, if it has begun."""
         try:
             if first is None:
-                self._append_group(reports, waiting, verdicts, known=None)
+                self._append_decision(Decision.of(reports, waiting, None), verdicts)
             else:
                 first()
         except DataError as error:
@@ -269,12 +270,12 @@ class Rounds(Application[UUID]):
         reports: Sequence[Report],
         waiting: list[int],
         verdicts: dict[int, Verdict],
-        known: dict[UUID, Receipt] | None,
+        known: dict[UUID, Receipt],
     ) -> None:
-        decision = Decision(reports, waiting, known)
-        if known is not None and any(rests_on_configuration(reports[n]) for n in waiting):
+        """Tries once more, by what the log says of the reports."""
+        if any(rests_on_configuration(reports[n]) for n in waiting):
             self._houses.read()  # it may have been for another process' configuration that the first try was turned away
-        self._append_decision(decision, verdicts)
+        self._append_decision(Decision.of(reports, waiting, known), verdicts)
 
     def _decide(self, decision: Decision) -> None:
         """Decides the reports that are left to be decided; raises WouldWait before one for which the database has to be asked."""
@@ -350,22 +351,19 @@ class Rounds(Application[UUID]):
 
     def _appended(self, decision: Decision, positions: Sequence[int], verdicts: dict[int, Verdict]) -> None:
         """What was decided stands in the log at these positions."""
-        self._fill_in(decision, positions, verdicts)
-        if decision.group.numbered:
-            self._memory.sequences.save_some([line for line, _ in decision.group.numbered], self._memory.sequences.reached)
-
-    def _fill_in(self, decision: Decision, positions: Sequence[int], verdicts: dict[int, Verdict]) -> None:
-        reports = decision.reports
+        sequences, numbered = self._memory.sequences, decision.group.numbered
         verdicts.update(decision.decided)
         for n, (start, end) in decision.group.spans.items():
-            body = reports[n].body
-            if type(body) is GiveUpNumbers:
-                self._memory.sequences.gave_up(body)
+            report = decision.reports[n]
+            if type(report.body) is GiveUpNumbers:
+                sequences.gave_up(report.body)
             verdicts[n] = Verdict(
-                event_id=reports[n].event_id, status="accepted", round=reports[n].round, positions=tuple(positions[start:end])
+                event_id=report.event_id, status="accepted", round=report.round, positions=tuple(positions[start:end])
             )
         if positions:
-            self._memory.sequences.reached = positions[-1]
+            sequences.reached = positions[-1]
+        if numbered:
+            sequences.save_some([line for line, _ in numbered], sequences.reached)
 
     def _again(self, report: Report, receipt: Receipt, group: Group) -> Verdict:
         verdict = again(report, receipt)
@@ -375,23 +373,23 @@ class Rounds(Application[UUID]):
 
     def _told(self, reports: Sequence[Report], verdicts: dict[int, Verdict]) -> list[Verdict]:
         """The verdicts in order, with what was received by now of the terminals that number their reports."""
-        told: dict[Line, Received] = {}
+        told: list[Verdict] = []
+        received: dict[Line, Received] = {}
         for n, report in enumerate(reports):
-            if report.sequence is None:
-                continue
-            line = self._memory.sequences.known(report)
+            verdict = verdicts[n]
+            line = None if report.sequence is None else self._memory.sequences.known(report)
             if line is not None:
-                if line not in told:
-                    told[line] = self._memory.sequences.standing(line)
-                verdicts[n] = msgspec.structs.replace(verdicts[n], received=told[line])
-        return [verdicts[n] for n in range(len(reports))]
+                if line not in received:
+                    received[line] = self._memory.sequences.standing(line)
+                verdict = msgspec.structs.replace(verdict, received=received[line])
+            told.append(verdict)
+        return told
 
     def _append(self, group: Group) -> list[int]:
         if not group.events and not group.rejections:
             return []
-        stored = [self.mapper.to_stored_event(event) for event in group.events]
         positions = self._recorder.insert_events(
-            stored,
+            list(map(self.mapper.to_stored_event, group.events)),
             claims=group.claims,
             rejections=group.rejections,
             occupancy=group.occupancy,
@@ -410,7 +408,7 @@ class Rounds(Application[UUID]):
             return None
         try:
             return self._recorder.begin_events(
-                [self.mapper.to_stored_event(event) for event in group.events], claims=group.claims, leases=group.leases
+                list(map(self.mapper.to_stored_event, group.events)), claims=group.claims, leases=group.leases
             )
         except BaseException:
             group.undo()
@@ -481,7 +479,7 @@ class Begun:
         self._rounds = rounds
         self._reports = reports
         self._waiting = waiting
-        self._decision = Decision(reports, waiting, None)
+        self._decision = Decision.of(reports, waiting, None)
         self._verdicts: dict[int, Verdict] = {}
         self._go_on: Callable[[], object] = self._append
         """What is left of the first try."""

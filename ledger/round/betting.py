@@ -13,7 +13,7 @@ from ledger.round.guards import Guards
 from ledger.round.limiting import Limiting
 from ledger.round.order import precedes, verify_order
 from ledger.round.persons import verify_person
-from ledger.round.state import CRAPS, Status
+from ledger.round.state import BETTING, CRAPS, Status
 from ledger.round.terms import Origin
 from ledger.round.trying import succeeds
 from ledger.rules import COME_OUT, Regulation, Spot, State, can_place, state_after, verify_placing
@@ -38,7 +38,7 @@ class Betting(Guards, Limiting):
         the answer is then the time of betting in which it was placed.
         """
         terms = self.terms
-        late = self._verify_in_time(regulation, origin, spot) if self.windows or self.status is not Status.BETTING else None
+        late = self._verify_in_time(regulation, origin, spot) if self.windows or self.status is not BETTING else None
         if bet in self.bets or (self.gone and bet in self.gone):
             raise Refusal("LGR-0209", "a bet with this id stands already", field="id", value=str(bet))
         if currency != terms.currency:

@@ -303,7 +303,8 @@ class LedgerRecorder(PostgresApplicationRecorder):
         """
         try:
             if len(stored_events) == len(claims) == len(leases) == 1 and not (rejections or premises or any(occupancy)):
-                positions = self._insert_one(stored_events[0], claims[0], *next(iter(leases.items())))
+                [lease] = leases.items()
+                positions = self._insert_one(stored_events[0], claims[0], *lease)
             else:
                 given = _all_of(stored_events, claims, rejections, occupancy, leases, premises, closing)
                 positions = session.int8s_of(self.datastore.appends.call(*given).get_value(0, 0))
@@ -321,7 +322,8 @@ class LedgerRecorder(PostgresApplicationRecorder):
         """
         try:
             if len(stored_events) == len(claims) == len(leases) == 1:
-                given = _one_of(stored_events[0], claims[0], *next(iter(leases.items())))
+                [lease] = leases.items()
+                given = _one_of(stored_events[0], claims[0], *lease)
             else:
                 given = _all_of(stored_events, claims, (), UNCHANGED, leases, _NOTHING, None)
             return self.datastore.appends.begin(*given)
