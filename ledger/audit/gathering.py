@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
+from ledger.audit.findings import Finding, finding
 from ledger.errors import Refusal
 from ledger.events import (
     EVENTS,
@@ -83,6 +84,18 @@ def decoded(row: Row) -> Recorded:
     """An event with its payload. Raises Refusal LGR-0504 where it cannot be read."""
     position, stream, version, topic, state, *_ = row
     return Recorded(position, uuid(stream), version, codec.decode(topic, state, " at position %d", position))
+
+
+def readable(rows: Iterable[Row], findings: list[Finding]) -> list[Recorded]:
+    """The events that can be read; each that cannot becomes a finding."""
+    events = []
+    for row in rows:
+        try:
+            events.append(decoded(row))
+        except Refusal as refusal:
+            where = f"position {row[0]}, version {row[2]}, {row[3]}"
+            findings.append(finding("UNREADABLE", refusal.detail, stream=uuid(row[1]), found=where))
+    return events
 
 
 _OPENS, _SETTLES, _VOIDS, _BESIDE = "opens", "settles", "voids", "beside"

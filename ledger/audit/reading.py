@@ -11,20 +11,18 @@ says of them (`standing`) and what should be true (`want`); `Told.due` says what
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, TypeVar
 from uuid import UUID
 
 from ledger.audit.documents import Documents
-from ledger.audit.findings import Finding, finding
+from ledger.audit.findings import Finding
 from ledger.audit.from_export import ExportSource
-from ledger.audit.from_log import LogSource
-from ledger.audit.gathering import Gatherer, Row, decoded, uuid
+from ledger.audit.gathering import Gatherer, Row, readable
 from ledger.audit.judging import Judgement, judge
 from ledger.audit.scope import EVERYTHING, Scope
-from ledger.errors import Refusal
 from ledger.events import Recorded
 
 Part = TypeVar("Part")
@@ -83,18 +81,6 @@ class Reading:
                 yield judge(events, self.documents, events[0].stream)
 
 
-def readable(rows: Iterable[Row], findings: list[Finding]) -> list[Recorded]:
-    """The events that can be read; each that cannot becomes a finding."""
-    events = []
-    for row in rows:
-        try:
-            events.append(decoded(row))
-        except Refusal as refusal:
-            where = f"position {row[0]}, version {row[2]}, {row[3]}"
-            findings.append(finding("UNREADABLE", refusal.detail, stream=uuid(row[1]), found=where))
-    return events
-
-
 @contextmanager
 def reading(where: str | Path, scope: Scope = EVERYTHING) -> Iterator[Reading]:
     """A log to be read: that of the database with this connection string, or of an export at this path.
@@ -104,5 +90,7 @@ def reading(where: str | Path, scope: Scope = EVERYTHING) -> Iterator[Reading]:
     if isinstance(where, Path):
         yield Reading(ExportSource(where, scope), scope)
         return
+    from ledger.audit.from_log import LogSource
+
     with LogSource(where, scope) as source:
         yield Reading(source, scope)

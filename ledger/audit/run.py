@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -21,14 +23,15 @@ from ledger.audit.claims import Claimed, Claims
 from ledger.audit.documents import Documents
 from ledger.audit.findings import Finding
 from ledger.audit.from_export import ExportSource, Stretch, Survey, following
-from ledger.audit.from_log import LogSource
-from ledger.audit.gathering import Gatherer, Row, Stream, uuid
+from ledger.audit.gathering import Gatherer, Row, Stream, readable, uuid
 from ledger.audit.judging import Judgement, judge
 from ledger.audit.plain import Looking, Plain
-from ledger.audit.reading import readable
 from ledger.audit.scope import EVERYTHING, Scope
 from ledger.audit.told import Link
 from ledger.events import Recorded
+
+if TYPE_CHECKING:
+    from ledger.audit.from_log import LogSource  # and psycopg, which a process that reads an export has no use for
 
 Progress = Callable[[int, int], None]
 """Called with the parts that are done, and how many there are."""
@@ -183,11 +186,18 @@ def audit(
     return Audited(_in_order(merging.findings), merging.tally, merging.position, time.monotonic() - began)
 
 
+_Task = Callable[[Work, Any], Any]
+"""What is done with a part; a function of a module."""
+_Crew = Callable[[_Task, Work, Sequence[Any]], Iterator[Any]]
+"""Does a task with each part, in this process or in several, and gives what comes of each, in order."""
+
+
 class _Plan(NamedTuple):
     source: LogSource | ExportSource
     work: Work
     parts: list[Any]
-    jobs: int
+    crew: _Crew | None
+    """None where this process is to do it."""
 
 
 @contextmanager
@@ -199,62 +209,88 @@ def _plan(where: str | Path, scope: Scope, jobs: int, size: int | None) -> Itera
         jobs = jobs if size or length > _FEW_BYTES else 1
         parts = export.parts(_number(length, size or _PART_BYTES, jobs))
         bare = Work(where, scope, None, export.stop, (), {})
-        surveys: list[Survey] = list(_each(_survey_part, bare, parts, jobs))
-        house = tuple(each for survey in surveys for each in survey.house)
-        yield _Plan(export, bare._replace(house=house, following=following(surveys)), parts, jobs)
+        with _crew(jobs if len(parts) > 1 else 1) as crew:
+            surveys: list[Survey] = list((crew or _in_turn)(_survey_part, bare, parts))
+            house = tuple(each for survey in surveys for each in survey.house)
+            yield _Plan(export, bare._replace(house=house, following=following(surveys)), parts, crew)
         return
-    with LogSource(where, scope) as source:
+    with _log_source(where, scope) as source:
         jobs = jobs if size or source.end > _FEW else 1
         house_events, follow = source.survey()
         work = Work(where, scope, source.share(), -1, tuple(house_events), follow)
-        yield _Plan(source, work, list(source.parts(_number(source.end, size or _PART_EVENTS, jobs))), jobs)
+        with _crew(jobs) as crew:
+            yield _Plan(source, work, list(source.parts(_number(source.end, size or _PART_EVENTS, jobs))), crew)
 
 
 def _judged(plan: _Plan) -> Iterator[Done]:
     """What comes of each part, in order."""
-    if plan.jobs == 1:
-        for part in plan.parts:
-            yield _judge_rows(plan.work, plan.source.rows(part))
+    if plan.crew is not None:
+        yield from plan.crew(_judge_part, plan.work, plan.parts)
         return
-    yield from _each(_judge_part, plan.work, plan.parts, plan.jobs)
+    for part in plan.parts:
+        yield _judge_rows(plan.work, plan.source.rows(part))
 
 
 def _number(length: int, size: int, jobs: int) -> int:
     return max(1, jobs, -(-length // size))
 
 
-def _each(task: Callable[[Work, Any], Any], work: Work, parts: Sequence[Any], jobs: int) -> Iterator[Any]:
-    """What comes of each part, in order. No more parts are under way than processes and one, so that results do not pile up."""
-    if jobs == 1 or len(parts) == 1:
-        for part in parts:
-            yield task(work, part)
+def _in_turn(task: _Task, work: Work, parts: Sequence[Any]) -> Iterator[Any]:
+    """The crew that is this process."""
+    for part in parts:
+        yield task(work, part)
+
+
+@contextmanager
+def _crew(jobs: int) -> Iterator[_Crew | None]:
+    """So many processes, begun once for all that they are given to do; None for one, which needs none besides this."""
+    if jobs == 1:
+        yield None
         return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_begin, initargs=(work,)) as pool:
-        waiting: list[Future[Any]] = []
-        try:
-            for part in parts:
-                waiting.append(pool.submit(_task, task, part))
-                if len(waiting) > jobs + 1:
-                    yield waiting.pop(0).result()
-            while waiting:
+    with TemporaryDirectory(prefix="roundledger-") as folder, ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        yield partial(_side_by_side, pool, jobs, Path(folder))
+
+
+def _side_by_side(
+    pool: ProcessPoolExecutor, jobs: int, folder: Path, task: _Task, work: Work, parts: Sequence[Any]
+) -> Iterator[Any]:
+    """The crew that is several processes. No more parts are under way than these and one, so that results do not pile up.
+
+    What holds for all parts may be large: each process reads it from a file, once.
+    """
+    told = folder / task.__name__
+    told.write_bytes(pickle.dumps(work))
+    waiting: list[Future[Any]] = []
+    try:
+        for part in parts:
+            waiting.append(pool.submit(_told, task, told, part))
+            if len(waiting) > jobs + 1:
                 yield waiting.pop(0).result()
-        finally:
-            for future in waiting:
-                future.cancel()
+        while waiting:
+            yield waiting.pop(0).result()
+    finally:
+        for future in waiting:
+            future.cancel()
 
 
 # In a process of its own.
 
-_works: list[Work] = []
-"""What this process was begun with."""
+
+def _told(task: _Task, told: Path, part: Any) -> Any:
+    return task(_work(told), part)
 
 
-def _begin(work: Work) -> None:
-    _works[:] = [work]
+@lru_cache(maxsize=1)
+def _work(told: Path) -> Work:
+    work = pickle.loads(told.read_bytes())  # noqa: S301 - of the process that began this one
+    assert isinstance(work, Work)
+    return work
 
 
-def _task(task: Callable[[Work, Any], Any], part: Any) -> Any:
-    return task(_works[0], part)
+def _log_source(dsn: str, scope: Scope, share: tuple[str, int] | None = None) -> LogSource:
+    from ledger.audit.from_log import LogSource
+
+    return LogSource(dsn, scope, share=share)
 
 
 def _survey_part(work: Work, part: Stretch) -> Survey:
@@ -271,7 +307,7 @@ def _looking(house: tuple[Recorded, ...]) -> tuple[Documents, Looking]:
 def _judge_part(work: Work, part: Any) -> Done:
     if isinstance(work.where, Path):
         return _judge_rows(work, ExportSource(work.where, work.scope, stop=work.stop).rows(part))
-    with LogSource(work.where, work.scope, share=work.share) as source:
+    with _log_source(work.where, work.scope, work.share) as source:
         return _judge_rows(work, source.rows(part))
 
 
