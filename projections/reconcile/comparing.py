@@ -123,7 +123,7 @@ class Comparison:
             if fields[name].kind == "time":
                 differs.append(f"abs(f.{name} - l.{name}) > {self._micros()}")
             elif fields[name].kind == "amount":
-                differs.append(f"f.{name} <> coalesce(l.{name}, 0)")
+                differs.append(f"coalesce(f.{name}, 0) <> coalesce(l.{name}, 0)")
             else:
                 differs.append(f"f.{name} IS NOT NULL AND f.{name} IS DISTINCT FROM l.{name}")
         differs += [f"({void}) <> l.void" for void in [self._void("f.")] if void]
@@ -192,7 +192,7 @@ class Comparison:
         for name in mapping.compare:
             field = fields[name]
             if field.kind == "amount":
-                self._amounts(name, f"{same_currency} AND f_{name} <> coalesce(l_{name}, 0)", base)
+                self._amounts(name, f"{same_currency} AND coalesce(f_{name}, 0) <> coalesce(l_{name}, 0)", base)
             elif field.kind != "time" and not (name in ("result", "status") and void):
                 self._other(name, f"f_{name} IS NOT NULL AND f_{name} IS DISTINCT FROM l_{name}", base)
             elif name in ("result", "status"):
@@ -215,9 +215,9 @@ class Comparison:
         )
 
     def _amounts(self, name: str, where: str, base: dict[str, str]) -> None:
-        """Amounts that differ, by what it may come of."""
+        """Amounts that differ, by what it may come of. An amount that is not there is none."""
         currency = "f_currency"
-        difference = f"f_{name}::HUGEINT - coalesce(l_{name}, 0)"
+        difference = f"coalesce(f_{name}, 0)::HUGEINT - coalesce(l_{name}, 0)"
         columns = {
             **base,
             "currency": currency,
@@ -230,7 +230,7 @@ class Comparison:
         if self._is_paid and name == "paid":
             reasons.append(("PAID_ON_VOID", "l_void AND f_paid > coalesce(l_paid, 0)"))
             if "result" in self._loaded:
-                reasons.append(("UNPAID_WIN", "f_paid = 0 AND l_result = 'won'"))
+                reasons.append(("UNPAID_WIN", "coalesce(f_paid, 0) = 0 AND l_result = 'won'"))
         if name in ("paid", "net_prize", "prize") and "prize_exact" in self._loaded:
             unit = self._by_currency(self._mapping.rounding, 1)
             reasons.append(("ROUNDING_DIFF", f"abs({difference}) <= {unit} AND (l_prize_exact LIKE '%/%' OR l_breakage > 0)"))
@@ -327,7 +327,7 @@ class Comparison:
             **{column: f"f.{name}" for column, name in place.items() if name in of_file},
             gaming_day="f.day",
             subject=self._file_key("f."),
-            what=self._said("f.", list(of_file)),
+            what=f"coalesce(nullif({self._said('f.', list(of_file))}, ''), 'line ' || f.line)",
             file="f.file",
             line="f.line",
             lines=_some("f.named", "f.n") if mapping.summed else "f.line::VARCHAR",
@@ -339,14 +339,16 @@ class Comparison:
         )
 
     def _file_key(self, alias: str) -> str:
-        """What tells a line of the file that the ledger knows nothing of; equal ones are numbered."""
+        """What tells a line of the file that the ledger knows nothing of; by a composite key equal ones are numbered."""
         mapping = self._mapping
-        names = mapping.aggregate if mapping.summed else mapping.exact or mapping.composite
-        parts = [f"coalesce({alias}{name}::VARCHAR, '-')" for name in names]
-        key = " || ' ' || ".join(parts)
-        if mapping.exact or mapping.summed:
-            return key
-        return f"{key} || ' ' || row_number() OVER (PARTITION BY {key} ORDER BY {alias}file, {alias}line)"
+        if mapping.summed or not mapping.composite:
+            return _spaced(mapping.aggregate if mapping.summed else mapping.exact, alias)
+        key = _spaced(mapping.composite, alias)
+        among = f"PARTITION BY {alias}k IS NULL, {key} ORDER BY {alias}file, {alias}line"
+        numbered = f"{key} || ' ' || row_number() OVER ({among})"
+        if not mapping.exact:
+            return numbered
+        return f"CASE WHEN {alias}k IS NOT NULL THEN {_spaced(mapping.exact, alias)} ELSE {numbered} END"
 
     def _next_of_file(self, of_file: object) -> str:
         assert isinstance(of_file, dict)
@@ -462,6 +464,11 @@ class Comparison:
             rows="times",
             next="'roundledger terminals'",
         )
+
+
+def _spaced(names: Sequence[str], alias: str) -> str:
+    """Values of a row, side by side."""
+    return " || ' ' || ".join(f"coalesce({alias}{name}::VARCHAR, '-')" for name in names)
 
 
 def _some(named: str, number: str) -> str:

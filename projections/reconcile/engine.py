@@ -27,6 +27,8 @@ from projections.reconcile.values import Typed, joined, listed, literal, plain, 
 
 MEMORY = "512MB"
 THREADS = 2
+_LONGEST_ROW = 8 * files.LONGEST
+"""Bytes of a row of cells."""
 
 
 class Asked(NamedTuple):
@@ -189,46 +191,56 @@ class _Run:
         self._files += 1
         self.progress(f"reading {path.name}")
         cells = self._place / f"cells_{number}.csv"
-        staged = files.stage(path, mapping, cells, lambda source, target: self._parquet(source, target, mapping))
+        staged = files.stage(path, mapping, cells, lambda found, target: self._parquet(found, target, mapping))
         columns = {"line": "BIGINT", **{f"c_{name}": "VARCHAR" for name in staged.columns or mapping.columns}}
         spelled = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
-        self._db.execute(
-            f"CREATE TABLE raw_{number} AS SELECT *, {number} AS file FROM read_csv({literal(str(cells))}, auto_detect=false, "
-            "header=false, "
-            f"delim=',', quote='\"', escape='\"', max_line_size=8388608, columns={{{spelled}}})"
-        )
+        try:
+            self._db.execute(
+                f"CREATE TABLE raw_{number} AS SELECT *, {number} AS file FROM read_csv({literal(str(cells))}, "
+                "auto_detect=false, header=false, delim=',', quote='\"', escape='\"', "
+                f"new_line='{staged.ends}', max_line_size={_LONGEST_ROW}, columns={{{spelled}}})"
+            )
+        except duckdb.InvalidInputException as error:
+            raise Refusal(
+                "LGR-0753", f"the file cannot be read: {str(error).splitlines()[0]}", field="FILE", value=str(path)
+            ) from error
         cells.unlink()
-        if staged.cells == cells and not staged.lines:
-            staged.lines = self._one(f"SELECT count(*) FROM raw_{number}")
         return number, staged
 
-    def _parquet(self, source: Path, target: Path, mapping: MappingFile) -> list[str]:
+    def _parquet(self, found: Staged, target: Path, mapping: MappingFile) -> None:
         """Copies the mapped columns of a Parquet file, as text."""
-        of = f"read_parquet({literal(str(source))}, file_row_number=true)"
+        plainly = target.with_suffix(".parquet")
+        plainly.symlink_to(found.path.resolve())  # for a name with *, ? or [ stands for many
+        of = f"read_parquet({literal(str(plainly))}, file_row_number=true)"
         try:
             kinds = {name: kind for name, kind, *_ in self._db.execute(f"DESCRIBE SELECT * FROM {of}").fetchall()}
         except duckdb.Error as error:
-            raise Refusal("LGR-0753", f"this is no Parquet file: {error}", field="FILE", value=str(source)) from error
+            raise Refusal("LGR-0753", f"this is no Parquet file: {error}", field="FILE", value=str(found.path)) from error
         chosen = ["file_row_number + 1"]
-        for name, column in mapping.columns.items():
+        for name, column in [*mapping.columns.items(), *(("only", column) for column in mapping.only)]:
             if column not in kinds:
-                raise column_missing(column, [one for one in kinds if one != "file_row_number"], file=str(source), field=name)
+                there = [one for one in kinds if one != "file_row_number"]
+                raise column_missing(column, there, file=str(found.path), field=name)
+        for name, column in mapping.columns.items():
             if mapping.fields[name].kind == "amount" and kinds[column] in ("FLOAT", "DOUBLE"):
                 raise Refusal(
                     "LGR-0752",
                     f"the column {column!r} holds floating point numbers, which are no money",
-                    field=str(source),
+                    field=str(found.path),
                     value=kinds[column],
                     help="have the sender write a decimal, whole minor units or text",
                 )
-            chosen.append(f'"{column.replace(chr(34), chr(34) * 2)}"::VARCHAR')
-        only = [f'"{column}"::VARCHAR IN ({listed(texts)})' for column, texts in mapping.only.items()]
-        where = f" WHERE {' AND '.join(only)}" if only else ""
+            chosen.append(f"{quoted(column)}::VARCHAR")
         self._db.execute("SET TimeZone = 'UTC'")
+        only = [f"{quoted(column)}::VARCHAR IN ({listed(texts)})" for column, texts in mapping.only.items()]
+        where = f" WHERE {' AND '.join(only)}" if only else ""
         self._db.execute(
             f"COPY (SELECT {', '.join(chosen)} FROM {of}{where}) TO {literal(str(target))} (FORMAT csv, HEADER false)"
         )
-        return list(mapping.columns)
+        found.columns, found.ends = list(mapping.columns), r"\n"
+        found.last_line = self._one(f"SELECT count(*) FROM {of}")
+        found.lines = self._one(f"SELECT count(*) FROM {of}{where}")
+        found.left_out = found.last_line - found.lines
 
     def copy(self, mapping: MappingFile, scope: ledger.Scope) -> ledger.Copied:
         """Copies the ledger's rows out of the database."""
@@ -604,7 +616,7 @@ class _LegRun:
                 f"{found[0]} to {found[-1]}, {len(found)} days of the files" if len(found) > 1 else (found or [""])[0]
             )
         if mapping.tables == "in_file" and "table" in mapping.fields and "table" in self._loaded:
-            db.execute("UPDATE l SET wanted = false WHERE l.table NOT IN (SELECT f.table FROM f)")
+            db.execute("UPDATE l SET wanted = false WHERE l.table NOT IN (SELECT f.table FROM f WHERE f.table IS NOT NULL)")
         if dated and self._asked.first is None and self._asked.last is None and self._scope != "true":
             # A line with a day that the ledger does not have is no reason to leave it out.
             self._file_scope = "true"

@@ -442,7 +442,7 @@ class _Reader:
         found = self._text_of("file", "encoding", "utf-8")
         try:
             "".encode(found)
-        except LookupError:
+        except (LookupError, ValueError):
             self._refuse("file.encoding", found, "is no encoding known here", 'such as "utf-8", "big5hkscs" or "cp1252"')
         return found
 
