@@ -65,7 +65,7 @@ CODES: dict[str, str] = {
     "ROW_EXTRA": "The live tables have a row that the log does not fold to.",
     "BALANCE_DIFF": "The balances of a currency do not sum to zero.",
     "NOT_FOLDED": "The live tables stand still, or have not come to the log's end.",
-    "SLIP_DIFF": "A slip does not add up, or what was signed is not what was written.",
+    "SLIP_DIFF": "A slip does not add up, or what was signed or cancelled is not what was written, or not by whom it has to be.",
 }
 """Reason code → what it means."""
 

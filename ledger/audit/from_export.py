@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -17,7 +18,7 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.audit.gathering import OF_NO_ROUND, Row, decoded
+from ledger.audit.gathering import OF_NO_ROUND, Row, decoded, uuid
 from ledger.audit.scope import EVERYTHING, Scope
 from ledger.errors import Refusal
 from ledger.events import DocumentRecorded, GamingDayClosed, Recorded, RoundOpened, RoundSettled, RoundVoided
@@ -127,7 +128,7 @@ class ExportSource:
     def _read(self, file: IO[bytes], size: int) -> bytes:
         try:
             return file.read(size)
-        except (EOFError, gzip.BadGzipFile, OSError) as error:
+        except (EOFError, gzip.BadGzipFile, zlib.error, OSError) as error:
             raise Refusal(
                 "LGR-0740", f"the file cannot be read: {error}", field="--from", value=str(self.path), help="fetch it once more"
             ) from error
@@ -191,6 +192,8 @@ class ExportSource:
         return self._of(self._line(line))
 
     def _of(self, line: _Line) -> Row:
+        if not (line.type.startswith(_PREFIX) and _is_number(line.position) and _is_number(line.version)):
+            raise self._no_export(f"type {line.type}, position {line.position}, version {line.version}")
         try:
             # A plain tuple in the place of a Row: to make one by its name takes three times as long.
             return cast(
@@ -298,7 +301,12 @@ def following(surveys: Iterable[Survey]) -> dict[UUID, int]:
                 opened.discard(stream)
                 found[stream] += behind
         opened |= survey.opened
-    return {UUID(stream.decode()): number for stream, number in found.items() if number}
+    return {uuid(stream.decode()): number for stream, number in found.items() if number}
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a number as an export writes it: `int` reads more than that."""
+    return text.isascii() and text.isdecimal()
 
 
 def _compressed(path: Path) -> bool:

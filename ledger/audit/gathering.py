@@ -76,8 +76,17 @@ Rounds: TypeAlias = Iterator[list[Row]]
 
 
 def uuid(stream: Stream) -> UUID:
-    """A stream's id."""
-    return UUID(bytes=stream) if isinstance(stream, bytes) else UUID(stream)
+    """A stream's id. Raises Refusal LGR-0740 where an export has none in its place."""
+    try:
+        return UUID(bytes=stream) if isinstance(stream, bytes) else UUID(stream)
+    except ValueError as error:
+        raise Refusal(
+            "LGR-0740",
+            "a line is no event of an export: its subject is no UUID",
+            field="subject",
+            value=str(stream),
+            help="give a file that roundledger feed wrote",
+        ) from error
 
 
 def decoded(row: Row) -> Recorded:
