@@ -28,9 +28,10 @@ COLUMNS = {
     "positions": "VARCHAR",
     "detail": "VARCHAR",
     "next": "VARCHAR",
+    "content": "VARCHAR",
 }
 """Of the table `x`. `subject` is what the exception is about, in a form that is the same in every run; `difference` is file less
-ledger, in minor units; `file` is the number of the file in the run."""
+ledger, in minor units; `file` is the number of the file in the run; `content` is its SHA-256 where all of it is meant."""
 _NAMED = 10
 """Lines and positions that are named where there are more."""
 _SAFE = "[A-Za-z0-9_.:-]+"
@@ -136,7 +137,7 @@ class Comparison:
         self._db.execute(
             f"CREATE OR REPLACE TABLE d AS SELECT p.how, f.fid, f.file, f.line, f.k, {of_f}, l.lid, l.pos AS l_pos, "
             f"l.void AS l_void, l.expected AS l_expected, {of_l} FROM p JOIN f USING (fid) JOIN l USING (lid) "
-            f"WHERE ({' OR '.join(f'({one})' for one in differs) or 'false'}) AND {self._in_scope('l.gaming_day', 'f.day')}"
+            f"WHERE ({' OR '.join(f'({one})' for one in differs) or 'false'}) AND {self.pair_in_scope()}"
         )
 
     @property
@@ -150,6 +151,13 @@ class Comparison:
         """Whether one of these days is compared; a row without a day is."""
         day = f"coalesce({', '.join(days)})" if "gaming_day" in self._loaded else days[-1]
         return f"({day} IS NULL OR {self._scope.format(day=day)})"
+
+    def pair_in_scope(self) -> str:
+        """Whether a pair is compared: by the ledger's day, or by that which the file says, where this is another."""
+        by_ledger = self._in_scope("l.gaming_day", "f.day")
+        if not {"gaming_day"} <= set(self._loaded) & self._mapping.fields.keys():
+            return by_ledger
+        return f"({by_ledger} OR coalesce({self._scope.format(day='f.gaming_day')}, false))"
 
     def _void(self, alias: str) -> str | None:
         """Whether the file calls a row void, in SQL that is null where it does not say; None where it never says."""
@@ -343,7 +351,8 @@ class Comparison:
         mapping = self._mapping
         if mapping.summed or not mapping.composite:
             return _spaced(mapping.aggregate if mapping.summed else mapping.exact, alias)
-        key = _spaced(mapping.composite, alias)
+        names = [*mapping.composite, *(name for name in mapping.times if name not in mapping.composite)]
+        key = f"{_spaced(names, alias)} || ' ' || coalesce({alias}day::VARCHAR, '-')"
         among = f"PARTITION BY {alias}k IS NULL, {key} ORDER BY {alias}file, {alias}line"
         numbered = f"{key} || ' ' || row_number() OVER ({among})"
         if not mapping.exact:

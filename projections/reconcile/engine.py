@@ -276,7 +276,11 @@ class _Run:
             # What it is about, and nothing of when or where it was found.
             ("id", "VARCHAR", f"'X' || substr(sha256({about}), 1, 16)"),
             # What was found: another value is another finding, though about the same.
-            ("found", "VARCHAR", "substr(sha256(concat_ws(chr(31), coalesce(in_file, ''), coalesce(in_ledger, ''))), 1, 16)"),
+            (
+                "found",
+                "VARCHAR",
+                "substr(sha256(concat_ws(chr(31), coalesce(in_file, ''), coalesce(in_ledger, ''), content)), 1, 16)",
+            ),
             ("state", "VARCHAR", "'new'"),
             ("first_seen", "TIMESTAMPTZ", "NULL"),
             ("resolved_by", "VARCHAR", "NULL"),
@@ -344,7 +348,7 @@ class _LegRun:
         comparison = comparing.Comparison(db, mapping, self._number, self._scope, self._loaded)
         comparison.run()
         self._control(comparison)
-        self._figures()
+        self._figures(comparison)
         ways.keep(db, mapping, self._number)
         self._drop_raw()
         return self._result
@@ -505,6 +509,9 @@ class _LegRun:
         base = self._base(number)
         row: dict[str, Any] = {"leg": self._number, "reason": reason, "subject": base, "what": f"file {base}", "file": number}
         row |= {"field": field_, "rows": 1, "next": f"roundledger reconcile mappings show {self._mapping.name}"}
+        if "subject" not in columns:
+            # Whoever settles it has looked at this file; another of the same name may have the same error for another reason.
+            row["content"] = self._result.staged[self._file_numbers.index(number)].sha256
         row |= columns
         self._db.execute(f"INSERT INTO x ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
 
@@ -743,13 +750,12 @@ class _LegRun:
 
     # Figures.
 
-    def _figures(self) -> None:
+    def _figures(self, comparison: comparing.Comparison) -> None:
         result, mapping = self._result, self._mapping
         result.lines = sum(staged.lines for staged in result.staged)
         result.left_out = sum(staged.left_out for staged in result.staged)
         dated = "gaming_day" in self._loaded
-        day = "coalesce(l.gaming_day, f.day)" if dated else "f.day"
-        inside = f"({day} IS NULL OR {self._scope.format(day=day)})"
+        inside = comparison.pair_in_scope()
         source = f"p JOIN f USING (fid) JOIN l USING (lid) WHERE {inside}"
         result.how = dict(self._db.execute(f"SELECT how, count(*) FROM {source} GROUP BY how ORDER BY how").fetchall())
         result.compared = sum(result.how.values())

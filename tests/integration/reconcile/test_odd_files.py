@@ -176,3 +176,51 @@ def test_lines_without_an_id_are_told_apart(filled: str, bets: Rows, tmp_path: P
     assert len(rows) == 4
     assert len(dict(rows)) == 4
     assert all(what for _, what in rows)
+
+
+def test_a_row_on_another_day_than_the_ledger_has_it_is_found(filled: str, tmp_path: Path) -> None:
+    """Whether the period is said or is that of the file, and whichever of the two days it is."""
+    rows = rows_of(filled, "terminal-rounds")
+    at = rows[0].index("gaming_day")
+    days = sorted({row[at] for row in rows[1:]})
+    odd = [[*row] for row in rows]
+    shifted = [row for row in odd[1:] if row[at] == days[0]][:2]
+    assert shifted
+    for row in shifted:
+        row[at] += timedelta(days=1)
+    path = write(tmp_path / "rounds.csv", odd)
+    for asked in (
+        engine.Asked(),
+        engine.Asked(first=days[0], last=days[0]),
+        engine.Asked(first=days[0] + timedelta(days=1), last=days[0] + timedelta(days=1)),
+    ):
+        told = [what for reason, what, _ in found(filled, ("terminal-rounds", path), asked=asked) if reason == "GAMING_DAY_DIFF"]
+        assert sorted(told) == sorted(f"round {row[0]}" for row in shifted), asked
+
+
+def _ids(dsn: str, name: str, path: Path, reason: str) -> set[tuple[str, str]]:
+    """What settles an exception is for this (id, found) alone."""
+    legs = [engine.Leg(mapping.load(name), [path])]
+    with ledger.one_state(dsn) as conn, engine.reconciled(conn, legs, engine.Asked()) as result:
+        return {*result.db.execute("SELECT id, found FROM x WHERE reason = ?", [reason]).fetchall()}
+
+
+def test_what_is_settled_of_a_whole_file_is_not_settled_of_the_next_one(filled: str, bets: Rows, tmp_path: Path) -> None:
+    path, stake = tmp_path / "bets.csv", bets[0].index("stake")
+    found_in = []
+    for rows in (bets[1:], bets[1:], bets[2:]):
+        write(path, [bets[0], *([*row[:stake], int(row[stake] * 100), *row[stake + 1 :]] for row in rows)])
+        found_in.append(_ids(filled, "terminal-bets", path, "UNIT_SUSPECT_X100"))
+    assert len(found_in[0]) == 1
+    assert found_in[0] == found_in[1]
+    assert found_in[0].isdisjoint(found_in[2])
+
+
+def test_lines_that_tell_a_time_are_told_apart_by_it(filled: str, bets: Rows, tmp_path: Path) -> None:
+    ids = []
+    for minutes in (0, 40, 2 * 1440):
+        at = bets[1][7] + timedelta(minutes=minutes)
+        unknown = ["", bets[1][1], bets[1][2], "no-such-spot", "1.00", *bets[1][5:7], at]
+        ids.append(_ids(filled, "terminal-bets", write(tmp_path / "odd.csv", [*bets, unknown]), "MISSING_IN_LEDGER"))
+    assert [len(each) for each in ids] == [1, 1, 1]
+    assert len(set.union(*ids)) == 3
