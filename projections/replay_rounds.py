@@ -48,14 +48,21 @@ class _Found(NamedTuple):
 def rounds_of(
     dsn: str, *, day: str | None = None, table: str | None = None, round: UUID | None = None, upto: int | None = None
 ) -> list[UUID]:
-    """The rounds of a gaming day (YYYY-MM-DD) and a table, in the order in which they were opened; of none given, all."""
+    """The rounds of a gaming day (YYYY-MM-DD) and a table, in the order in which they were opened; of none given, all.
+
+    Those as well that only the live tables know: of these, all that is live differs from the log.
+    """
     with psycopg.connect(dsn, autocommit=True) as conn:
         rows = conn.execute(
-            "SELECT originator_id FROM ledger.events WHERE topic = %(topic)s "
-            "AND (%(round)s::uuid IS NULL OR originator_id = %(round)s) "
-            "AND (%(upto)s::bigint IS NULL OR notification_id <= %(upto)s) "
-            "AND (%(day)s::text IS NULL OR convert_from(state, 'UTF8')::jsonb->>'gaming_day' = %(day)s) "
-            "AND (%(table)s::text IS NULL OR convert_from(state, 'UTF8')::jsonb->>'table' = %(table)s) ORDER BY notification_id",
+            "SELECT round, at FROM ("
+            "SELECT originator_id AS round, notification_id AS at, said->>'gaming_day' AS day, said->>'table' AS place "
+            "FROM ledger.events CROSS JOIN LATERAL (SELECT convert_from(state, 'UTF8')::jsonb AS said) AS s "
+            "WHERE topic = %(topic)s "
+            "UNION ALL "
+            "SELECT round, first_position, gaming_day::text, table_id FROM projection.rounds AS r WHERE NOT EXISTS "
+            "(SELECT FROM ledger.events AS e WHERE e.originator_id = r.round AND e.topic = %(topic)s)"
+            ") AS rounds WHERE (%(round)s::uuid IS NULL OR round = %(round)s) AND (%(upto)s::bigint IS NULL OR at <= %(upto)s) "
+            "AND (%(day)s::text IS NULL OR day = %(day)s) AND (%(table)s::text IS NULL OR place = %(table)s) ORDER BY at",
             {"topic": RoundOpened.TOPIC, "round": round, "upto": upto, "day": day, "table": table},
         )
         return [row[0] for row in rows]

@@ -178,13 +178,7 @@ class ExportSource:
             for line in lines:
                 row = self._of(line)
                 if row[0] <= last:
-                    raise Refusal(
-                        "LGR-0741",
-                        f"position {row[0]} comes after position {last}",
-                        field="--from",
-                        value=str(self.path),
-                        help="give the lines as roundledger feed wrote them",
-                    )
+                    raise out_of_order(self.path, row[0], last)
                 last = row[0]
                 yield row
 
@@ -302,6 +296,17 @@ def following(surveys: Iterable[Survey]) -> dict[UUID, int]:
                 found[stream] += behind
         opened |= survey.opened
     return {uuid(stream.decode()): number for stream, number in found.items() if number}
+
+
+def out_of_order(path: Path, position: int, last: int) -> Refusal:
+    """What is said of an export in which a position comes behind one that is not before it. LGR-0741."""
+    return Refusal(
+        "LGR-0741",
+        f"position {position} comes after position {last}",
+        field="--from",
+        value=str(path),
+        help="give the lines as roundledger feed wrote them",
+    )
 
 
 def _is_number(text: str) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache, partial
+from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,8 +22,8 @@ from ledger.audit.beside import Beside
 from ledger.audit.chains import Chains
 from ledger.audit.claims import Claimed, Claims
 from ledger.audit.documents import Documents
-from ledger.audit.findings import Finding
-from ledger.audit.from_export import ExportSource, Stretch, Survey, following
+from ledger.audit.findings import Finding, finding
+from ledger.audit.from_export import ExportSource, Stretch, Survey, following, out_of_order
 from ledger.audit.gathering import Gatherer, Row, Stream, readable, uuid
 from ledger.audit.judging import Judgement, judge
 from ledger.audit.plain import Looking, Plain
@@ -160,6 +161,8 @@ class Done(NamedTuple):
     following: Mapping[Stream, int]
     position: int
     claims: Mapping[UUID, Claimed] = {}
+    first: int = 0
+    """The position at which it begins; 0 where nothing is in it."""
 
 
 def audit(
@@ -318,10 +321,17 @@ def _judge_rows(work: Work, rows: Iterator[Row]) -> Done:
         wanted=None if work.scope.whole else work.scope.takes, afterwards=work.following, beside=done.beside.append
     )
     claims = Claims()
-    for round_ in gatherer.whole(rows):
+    first = next(rows, None)
+    for round_ in gatherer.whole(rows if first is None else chain([first], rows)):
         _judge(round_, documents, looking, done, claims)
     done.tally.events = gatherer.events
-    return done._replace(left=gatherer.left(), following=gatherer.following, position=gatherer.position, claims=claims.left)
+    return done._replace(
+        left=gatherer.left(),
+        following=gatherer.following,
+        position=gatherer.position,
+        claims=claims.left,
+        first=0 if first is None else first[0],
+    )
 
 
 def _judge(rows: list[Row], documents: Documents, looking: Looking, done: Done, claims: Claims) -> None:
@@ -347,6 +357,8 @@ class _Merging:
         self.findings = list(self._documents.findings)
         self.tally = Tally()
         self.position = 0
+        self._reached = 0
+        """Up to where the parts that were taken go."""
         self._chains = Chains()
         self._beside = Beside()
         self._claims = Claims()
@@ -356,6 +368,10 @@ class _Merging:
 
     def take(self, done: Done) -> None:
         """The next part."""
+        if isinstance(self._work.where, Path) and done.first:  # of a database a part may be rounds from anywhere in it
+            if done.first <= self._reached:
+                raise out_of_order(self._work.where, done.first, self._reached)
+            self._reached = done.position
         self.tally.add(done.tally)
         self.findings += done.findings
         self.position = max(self.position, done.position)
@@ -372,7 +388,9 @@ class _Merging:
         self.findings += self._chains.finish()
         if self._work.scope.whole:
             self.findings += self._beside.findings
-            self.findings += self._claims.finish() if self._logged else []
+            if not isinstance(source, ExportSource):
+                self.findings += self._claims.finish()
+                self.findings += _lost(source) if self._work.scope.until is None else []
 
     def _take_beside(self, rows: list[Row]) -> None:
         events = readable(rows, self.findings)
@@ -396,6 +414,17 @@ class _Merging:
             rounds = [*gatherer.whole(source.whole_rounds(wanted)), *gatherer.rest()]
             for rows in rounds:
                 self._chains.answer(judge(readable(rows, []), self._documents, uuid(rows[0][1])))
+
+
+def _lost(source: LogSource) -> list[Finding]:
+    """Reports that were answered and are no longer there, though nothing else in the log shows it: whole rounds, for one."""
+    found = []
+    for terminal, epoch, table, spans in source.lost_numbers():
+        numbers = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in spans[:10])
+        more = f" and {len(spans) - 10} more spans" if len(spans) > 10 else ""
+        what = f"terminal {terminal}, epoch {epoch}, was answered for {numbers}{more}, and the log has nothing of them"
+        found.append(finding("NUMBER_LOST", what, table=table or None, found=numbers, command="roundledger terminals"))
+    return found
 
 
 def _in_order(findings: Sequence[Finding]) -> list[Finding]:

@@ -220,6 +220,17 @@ def test_a_line_that_no_feed_writes_is_refused(export: Path, spoil: Callable[[An
         assert refused.value.code == "LGR-0740"
 
 
+def test_the_order_is_held_across_parts(export: Path) -> None:
+    lines = export.read_bytes().splitlines(keepends=True)
+    middle = len(b"".join(lines[: len(lines) // 2]))
+    for again in (lines[: len(lines) // 2], lines[-1:], lines[len(lines) // 2 - 1 : len(lines) // 2]):
+        export.write_bytes(b"".join([*lines, *again]))
+        for size in (middle, 20_000, sum(map(len, lines))):
+            with pytest.raises(Refusal) as refused:
+                audit(export, part_size=size)
+            assert refused.value.code == "LGR-0741"
+
+
 def test_a_compressed_export_with_any_byte_changed_is_never_a_traceback(export: Path) -> None:
     whole = _gzipped(export)
     content = whole.read_bytes()
