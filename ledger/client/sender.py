@@ -30,6 +30,8 @@ class Sent:
     """The latest, until an answer comes."""
     silence: float = 0.0
     """Seconds of the longest stretch in which every try failed."""
+    stuck: bool = False
+    """Whether the last flush moved nothing of what waits."""
 
 
 class Sender:
@@ -94,7 +96,8 @@ class Sender:
                 self.sent.failures += 1
                 silent = began if silent is None else silent
                 self.sent.silence = max(self.sent.silence, time.monotonic() - silent)
-            failing = failing + 1 if done.waiting and not done.judged else 0
+            self.sent.stuck = done.waiting > 0 and not done.judged
+            failing = failing + 1 if self.sent.stuck else 0
             if self._ended(done.waiting):
                 return
             if failing:
