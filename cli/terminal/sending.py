@@ -35,7 +35,8 @@ if TYPE_CHECKING:
         "    --token-file ~/token --outbox T-R01.outbox                      a person's act",
         "roundledger terminal send --outbox T-R01.outbox < events.ndjson",
         "roundledger terminal send --outbox T-R01.outbox < /dev/null       only send what waits",
-        codes="0 all that was put in was accepted, 1 something still waits or was rejected, 2 could not be done.",
+        codes="0 all that was put in, or else all that waited, was accepted; 1 some of it waits, or something was rejected; "
+        "2 could not be done.",
     )
 )
 @click.argument("type_", metavar="[TYPE", required=False)

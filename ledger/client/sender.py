@@ -31,7 +31,7 @@ class Sent:
     silence: float = 0.0
     """Seconds of the longest stretch in which every try failed."""
     stuck: bool = False
-    """Whether the last flush moved nothing of what waits."""
+    """Whether something waits that a flush could not move; until nothing waits any more."""
 
 
 class Sender:
@@ -96,8 +96,9 @@ class Sender:
                 self.sent.failures += 1
                 silent = began if silent is None else silent
                 self.sent.silence = max(self.sent.silence, time.monotonic() - silent)
-            self.sent.stuck = done.waiting > 0 and not done.judged
-            failing = failing + 1 if self.sent.stuck else 0
+            moved = done.judged > 0 or not done.waiting
+            self.sent.stuck = done.waiting > 0 and (self.sent.stuck or not moved)
+            failing = 0 if moved else failing + 1
             if self._ended(done.waiting):
                 return
             if failing:
