@@ -522,14 +522,15 @@ class Coup:
             bets[instead.id] = instead
         no: Reasons = set()
         lying: dict[Id, Bet] = {}
-        point, valid = 0, sums(throws)
+        point, over, valid = 0, False, sums(throws)
         for moment in range(len(valid) + 1):
             for bet in bets.values():
                 for n, (after, spot, stake) in enumerate(bet.stages):
                     if after != moment or (n and bet.id not in lying):
                         continue
                     own = [each.now[1] for each in lying.values() if each.player == bet.player and each is not bet]
-                    if spot and bet.id in judged and not (bet.carried and not n) and cannot_lie(spot, point, own):
+                    barred = spot and not (bet.carried and not n) and (over or cannot_lie(spot, point, own))
+                    if barred and bet.id in judged:  # once the line is decided, nothing is placed in the round
                         no.add("LGR-0244")
                     bet.now = ("open", spot or bet.now[1], stake, Fraction(0))
                     lying[bet.id] = bet
@@ -544,7 +545,7 @@ class Coup:
                     else:
                         bet.decide(what)
                         del lying[bet.id]
-                point, _ = point_after(point, valid[moment])
+                point, over = point_after(point, valid[moment])
         if any(bet.stages[0][0] > len(valid) for bet in bets.values() if bet.id in judged):
             no.add("LGR-0244")
         return no
