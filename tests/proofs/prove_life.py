@@ -67,6 +67,8 @@ _RULES = frozenset(
     }
 )
 """What has to have been done at least once, or nothing was proved of it."""
+_REFUSALS = frozenset({"LGR-0605", "LGR-0606", "LGR-0607", "LGR-0804"})
+"""And what has to have been refused: what a table's limits bar, and another house's people."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -128,7 +130,7 @@ def play(at: Place, what: str, examples: int) -> None:
 
 def idle(counted: Counted) -> list[str]:
     """What was never done."""
-    return sorted(_RULES - counted.accepted.keys() - counted.seen.keys())
+    return sorted(_RULES - counted.accepted.keys() - counted.seen.keys()) + sorted(_REFUSALS - counted.refused.keys())
 
 
 def compare(at: Place) -> tuple[Comparison, bool]:
