@@ -122,7 +122,7 @@ class Comparison:
         differs = []
         for name in mapping.compare:
             if fields[name].kind == "time":
-                differs.append(f"abs(f.{name} - l.{name}) > {self._micros()}")
+                differs.append(f"abs(f.{name} - l.{name}) > {self._micros()} OR f.{name} IS NOT NULL AND l.{name} IS NULL")
             elif fields[name].kind == "amount":
                 differs.append(f"coalesce(f.{name}, 0) <> coalesce(l.{name}, 0)")
             else:
@@ -279,6 +279,13 @@ class Comparison:
         for name in mapping.times:
             if name not in mapping.compare:
                 continue
+            self.add(
+                "FIELD_DIFF",
+                f"d WHERE f_{name} IS NOT NULL AND l_{name} IS NULL",
+                **base,
+                field=literal(name),
+                in_file=instant(f"f_{name}"),
+            )
             skew = f"f_{name} - l_{name}"
             at = "l_table" if "table" in self._loaded else "NULL::VARCHAR"
             source = (

@@ -234,9 +234,16 @@ class _Run:
         self._db.execute("SET TimeZone = 'UTC'")
         only = [f"{quoted(column)}::VARCHAR IN ({listed(texts)})" for column, texts in mapping.only.items()]
         where = f" WHERE {' AND '.join(only)}" if only else ""
-        self._db.execute(
-            f"COPY (SELECT {', '.join(chosen)} FROM {of}{where}) TO {literal(str(target))} (FORMAT csv, HEADER false)"
-        )
+        try:
+            self._db.execute(
+                f"COPY (SELECT {', '.join(chosen)} FROM {of}{where}) TO {literal(str(target))} (FORMAT csv, HEADER false)"
+            )
+        except duckdb.OutOfMemoryException:
+            raise
+        except duckdb.Error as error:
+            raise Refusal(
+                "LGR-0753", f"the Parquet file is damaged: {str(error).splitlines()[0]}", field="FILE", value=str(found.path)
+            ) from error
         found.columns, found.ends = list(mapping.columns), r"\n"
         found.last_line = self._one(f"SELECT count(*) FROM {of}")
         found.lines = self._one(f"SELECT count(*) FROM {of}{where}")
@@ -327,7 +334,7 @@ class _LegRun:
                 number, staged = self._run.stage(path, mapping)
                 self._file_numbers.append(number)
                 self._result.staged.append(staged)
-            db.execute(f"SET TimeZone = {literal(mapping.zone or 'UTC')}")
+            self._set_zone()
             self._type({})
         except BaseException:
             if early is not None:
@@ -376,6 +383,19 @@ class _LegRun:
         self._db.execute(copied.load("l", f"{key} AS k, 1 AS n, true AS wanted"))
         copied.path.unlink()
         self._loaded = list(copied.fields)
+
+    def _set_zone(self) -> None:
+        zone = self._mapping.zone or "UTC"
+        try:
+            self._db.execute(f"SET TimeZone = {literal(zone)}")
+        except duckdb.Error as error:
+            raise Refusal(
+                "LGR-0751",
+                "this is a zone of the system and none of the time zone database",
+                field=f"{self._mapping.name}: times.zone",
+                value=zone,
+                help='write one such as "Asia/Macau" or "UTC"',
+            ) from error
 
     # Rows.
 

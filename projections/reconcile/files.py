@@ -314,7 +314,9 @@ def _read_ndjson(found: Staged, mapping: MappingFile, writer: Any) -> None:
     seen = [False] * (len(paths) + len(only))
     keys: dict[str, None] = {}
     with _opened(found.path, mapping.encoding) as file:
-        for number, line in enumerate(_Lines(found, file), 1):
+        lines = _Lines(found, file)
+        for number, line in enumerate(lines, 1):
+            lines.held.clear()
             found.last_line = number
             if not line.strip():
                 continue
@@ -376,15 +378,14 @@ def _json_text(value: Any) -> str:
 
 
 def _sheet_rows(path: Path, sheet: str | None) -> Iterator[tuple[Any, ...]]:
-    from zipfile import BadZipFile
-
     from openpyxl import load_workbook
-    from openpyxl.utils.exceptions import InvalidFileException
 
     try:
         book = load_workbook(path, read_only=True, data_only=True)
-    except (BadZipFile, InvalidFileException, KeyError, ValueError) as error:
-        raise Refusal("LGR-0753", f"this is no XLSX file: {error}", field="FILE", value=str(path)) from error
+    except OSError:
+        raise  # which is said of a file of any form
+    except Exception as error:  # a damaged file makes the library stumble in many ways
+        raise _no_xlsx(path, error) from error
     try:
         if sheet is not None and sheet not in book.sheetnames:
             raise Refusal(
@@ -395,9 +396,21 @@ def _sheet_rows(path: Path, sheet: str | None) -> Iterator[tuple[Any, ...]]:
                 help=f"it has: {', '.join(book.sheetnames)}",
             )
         chosen = book[sheet] if sheet is not None else book.worksheets[0]
-        yield from chosen.iter_rows(values_only=True)
+        rows = chosen.iter_rows(values_only=True)
+        while True:
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except Exception as error:  # as above
+                raise _no_xlsx(path, error) from error
+            yield row
     finally:
         book.close()
+
+
+def _no_xlsx(path: Path, error: Exception) -> Refusal:
+    return Refusal("LGR-0753", f"this is no XLSX file: {str(error) or type(error).__name__}", field="FILE", value=str(path))
 
 
 def _read_xlsx(found: Staged, mapping: MappingFile, writer: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -12,6 +13,7 @@ import psycopg
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.parquet  # type: ignore[import-untyped]  # the same
 import pytest
+from openpyxl import Workbook
 
 from ledger.errors import Refusal
 from projections.reconcile import engine, files, ledger, mapping
@@ -114,7 +116,7 @@ def test_what_is_within_the_tolerance_is_no_other_zone(filled: str, bets: Rows, 
         assert there == reasons, seconds
 
 
-@pytest.mark.parametrize("encoding", ["undefined", "base64", "no-such", "utf\\u00008"])
+@pytest.mark.parametrize("encoding", ["undefined", "base64", "idna", "punycode", "no-such", "utf\\u00008"])
 def test_an_encoding_that_is_none_is_named(encoding: str) -> None:
     with pytest.raises(Refusal) as refused:
         _changed("terminal-bets", ("[match]", f'[file]\nencoding = "{encoding}"\n[match]'))
@@ -224,3 +226,63 @@ def test_lines_that_tell_a_time_are_told_apart_by_it(filled: str, bets: Rows, tm
         ids.append(_ids(filled, "terminal-bets", write(tmp_path / "odd.csv", [*bets, unknown]), "MISSING_IN_LEDGER"))
     assert [len(each) for each in ids] == [1, 1, 1]
     assert len(set.union(*ids)) == 3
+
+
+@pytest.mark.parametrize("zone", ["localtime", "posix/Asia/Macau", "right/Asia/Macau", "../UTC", "posixrules"])
+def test_a_zone_that_only_the_system_knows_is_named(filled: str, bets: Rows, tmp_path: Path, zone: str) -> None:
+    path = write(tmp_path / "bets.csv", bets)
+    with pytest.raises(Refusal) as refused:
+        found(filled, (_changed("terminal-bets", ('zone = "Asia/Macau"', f'zone = "{zone}"')), path))
+    assert refused.value.code == "LGR-0751"
+
+
+@pytest.mark.parametrize("form", ["xlsx", "parquet"])
+def test_a_damaged_file_is_refused_whatever_is_damaged(filled: str, bets: Rows, tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"bets.{form}"
+    if form == "xlsx":
+        book = Workbook()
+        for row in bets:
+            book.worksheets[0].append([str(cell) for cell in row])
+        book.save(path)
+    else:
+        _parquet(path, bets)
+    whole = path.read_bytes()
+    refused = 0
+    for at in range(0, len(whole), len(whole) // 40):
+        for spoiled in (whole[:at], whole[:at] + bytes([whole[at] ^ 0x5A]) + whole[at + 1 :]):
+            path.write_bytes(spoiled)
+            try:
+                found(filled, ("terminal-bets", path))
+            except Refusal as refusal:
+                assert refusal.code in ("LGR-0752", "LGR-0753"), (at, refusal)  # noqa: PT017
+                refused += 1
+    assert refused > 40
+
+
+def test_rows_that_are_alike_are_paired_by_all_that_they_say(filled: str, bets: Rows, tmp_path: Path) -> None:
+    """Whatever their order, and with times that tell them apart no longer."""
+    again = _changed("terminal-bets", ('exact = ["bet"]\n', ""), ("within_seconds = 5", "within_seconds = 3600"))
+    at, stake, spot = (bets[0].index(name) for name in ("occurred_at", "stake", "spot"))
+    rows = [[*row[:at], row[at].replace(microsecond=0)] for row in bets[:0:-1]]
+    alike = _changed("terminal-bets", ('exact = ["bet"]\n', ""), ('["table", "round", "spot", "stake"]', '["table", "currency"]'))
+    alike = mapping.read(alike.text.replace("within_seconds = 5\n", ""), "alike")
+    for one in (again, alike):
+        assert found(filled, (one, write(tmp_path / "bets.csv", [bets[0], *rows]))) == []
+    odd = [[*rows[0]], *rows[1:]]
+    odd[0][spot] = "no-such-spot"
+    told = [reason for reason, _, _ in found(filled, (alike, write(tmp_path / "odd.csv", [bets[0], *odd])))]
+    assert told == ["SPOT_DIFF"]
+    assert stake != spot
+
+
+def test_memory_does_not_grow_with_lines_of_json_that_are_left_out(filled: str, bets: Rows, tmp_path: Path) -> None:
+    only = _changed("terminal-bets", ("[match]", '[only]\nkind = "bet"\n[match]'))
+    line = json.dumps({"kind": "other", "filler": "x" * 1000}) + "\n"
+    path = tmp_path / "bets.ndjson"
+    path.write_text(line * 20_000)
+    tracemalloc.start()
+    try:
+        files.stage(path, only, tmp_path / "cells.csv")
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
