@@ -248,7 +248,7 @@ def test_a_damaged_file_is_refused_whatever_is_damaged(filled: str, bets: Rows, 
         _parquet(path, bets)
     whole = path.read_bytes()
     refused = 0
-    for at in range(0, len(whole), len(whole) // 40):
+    for at in range(0, len(whole), len(whole) // 10):
         for spoiled in (whole[:at], whole[:at] + bytes([whole[at] ^ 0x5A]) + whole[at + 1 :]):
             path.write_bytes(spoiled)
             try:
@@ -256,7 +256,7 @@ def test_a_damaged_file_is_refused_whatever_is_damaged(filled: str, bets: Rows, 
             except Refusal as refusal:
                 assert refusal.code in ("LGR-0752", "LGR-0753"), (at, refusal)  # noqa: PT017
                 refused += 1
-    assert refused > 40
+    assert refused >= 10
 
 
 def test_rows_that_are_alike_are_paired_by_all_that_they_say(filled: str, bets: Rows, tmp_path: Path) -> None:
