@@ -52,7 +52,7 @@ UNITS = {"roulette": 1, "cussec": 1, "fantan": 10, "craps": 100}
 """Minor units of the smallest amount paid out."""
 
 
-LIMITS = {"roulette": (2_000, 35_000, 1_200_000)}
+LIMITS = {"roulette": (2_000, 35_000, 300_000)}
 """Minor units: the least and the most that a player has on a spot, and the most that the table may lose on the open bets."""
 STRANGER = "X-1"
 """A supervisor of another house."""
