@@ -23,6 +23,9 @@ from ledger.events import (
     FillRecorded,
     GamingDayClosed,
     NumbersGivenUp,
+    PlayerErased,
+    PlayerHeld,
+    PlayerReleased,
     Recorded,
     RoundOpened,
     RoundSettled,
@@ -44,13 +47,16 @@ OF_NO_ROUND: frozenset[type[Event]] = frozenset(
         FillRecorded,
         GamingDayClosed,
         NumbersGivenUp,
+        PlayerErased,
+        PlayerHeld,
+        PlayerReleased,
         SlipCancelled,
         SlipConfirmed,
         StaffSignedOff,
         StaffSignedOn,
     }
 )
-"""What is in the stream of a table, a property or a document."""
+"""What is in the stream of a table, a property, a document, or of the players."""
 
 Stream: TypeAlias = bytes | str
 """A stream's id as it was read: the sixteen bytes of it, or its text. A UUID of it takes longer to make than all else here."""
