@@ -121,7 +121,7 @@ def names(dsn: str) -> erasure.Names:
         return erasure.names(conn)
 
 
-def test_no_balance_changes_by_an_erasure_nor_by_folding_the_log_anew(dsn: str) -> None:
+def test_b47_no_balance_changes_by_an_erasure_nor_by_folding_the_log_anew(dsn: str) -> None:
     finished(dsn)
     before = figures(dsn)
     with closing(Rounds(dsn)) as rounds:
@@ -150,7 +150,7 @@ def _as_shown(row: tuple[Any, ...], names: erasure.Names) -> tuple[Any, ...]:
     return tuple(instead.get(value, value) if isinstance(value, str) else value for value in row)
 
 
-def test_a_rebuild_is_byte_equal_to_the_live_tables_and_takes_their_place(dsn: str) -> None:
+def test_b47_a_rebuild_is_byte_equal_to_the_live_tables_and_takes_their_place(dsn: str) -> None:
     finished(dsn)
     with closing(Rounds(dsn)) as rounds:
         accepted(rounds.post([erase(player, "GOLDEN") for player in ERASED]))
@@ -165,7 +165,7 @@ def test_a_rebuild_is_byte_equal_to_the_live_tables_and_takes_their_place(dsn: s
     assert figures(dsn) == before
 
 
-def test_what_was_recorded_is_as_it_was_and_the_erasure_is_in_the_log(dsn: str) -> None:
+def test_b47_what_was_recorded_is_as_it_was_and_the_erasure_is_in_the_log(dsn: str) -> None:
     finished(dsn)
     with psycopg.connect(dsn, autocommit=True) as conn:
         recorded = list(log.read_all(conn))

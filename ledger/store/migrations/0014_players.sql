@@ -1,5 +1,6 @@
 -- Players that a house has erased (docs/adr/0023): the log keeps their references and is never changed; nothing that is read shows
--- them. The tables of the projections are rewritten by the fold; here is what the views read in the log itself.
+-- them. The tables of the projections are rewritten by the fold; here is what the views read in the log itself. No function does it:
+-- one would act with the rights of whoever reads the view, and not with those of its owner.
 
 CREATE VIEW ledger.players AS
 SELECT
@@ -27,13 +28,8 @@ COMMENT ON COLUMN ledger.players.decided_by IS 'Reference of the person who deci
 COMMENT ON COLUMN ledger.players.decided_at IS 'When the service received it.';
 COMMENT ON COLUMN ledger.players.note IS 'In words, where somebody wrote some.';
 
-CREATE FUNCTION ledger.shown_player(player text) RETURNS text LANGUAGE sql STABLE AS $$
-    SELECT coalesce((SELECT p.shown FROM ledger.players AS p WHERE p.player = $1 AND p.what = 'erased' ORDER BY p.position LIMIT 1), $1)
-$$;
-COMMENT ON FUNCTION ledger.shown_player IS 'A player''s reference as it is shown: of one that is erased what its erasure drew.';
-
 CREATE VIEW report.players AS
-SELECT p.position, ledger.shown_player(p.player) AS player, p.what, p.property, p.reason, p.decided_by, p.decided_at, p.note
+SELECT p.position, coalesce((SELECT x.shown FROM ledger.players AS x WHERE x.player = p.player AND x.what = 'erased'), p.player) AS player, p.what, p.property, p.reason, p.decided_by, p.decided_at, p.note
 FROM ledger.players AS p;
 COMMENT ON VIEW report.players IS
     'What was decided about players'' references: erasures, and legal holds against them. An erased one is shown as everywhere.';
@@ -62,7 +58,7 @@ SELECT
     c.round,
     (said.body ->> 'bet')::uuid AS bet,
     r.currency,
-    ledger.shown_player(said.body #>> '{before,player}') AS before_player,
+    coalesce((SELECT x.shown FROM ledger.players AS x WHERE x.player = (said.body #>> '{before,player}') AND x.what = 'erased'), (said.body #>> '{before,player}')) AS before_player,
     (said.body #>> '{before,spot}') AS before_spot,
     report.amount((said.body #>> '{before,stake}')::numeric, r.currency) AS before_stake,
     (said.body #>> '{before,result}') AS before_result,
@@ -72,7 +68,7 @@ SELECT
     coalesce((said.body #>> '{before,edge}'), '0') AS before_edge,
     report.amount(coalesce((said.body #>> '{before,net_prize}')::numeric, 0), r.currency) AS before_net_prize,
     report.amount(coalesce((said.body #>> '{before,returned}')::numeric, 0), r.currency) AS before_returned,
-    ledger.shown_player(said.body #>> '{after,player}') AS after_player,
+    coalesce((SELECT x.shown FROM ledger.players AS x WHERE x.player = (said.body #>> '{after,player}') AND x.what = 'erased'), (said.body #>> '{after,player}')) AS after_player,
     (said.body #>> '{after,spot}') AS after_spot,
     report.amount((said.body #>> '{after,stake}')::numeric, r.currency) AS after_stake,
     (said.body #>> '{after,result}') AS after_result,
@@ -104,7 +100,7 @@ SELECT
     c.round,
     (said.body ->> 'bet')::uuid AS bet,
     said.body ->> 'kind' AS kind,
-    ledger.shown_player(said.body ->> 'player') AS player,
+    coalesce((SELECT x.shown FROM ledger.players AS x WHERE x.player = (said.body ->> 'player') AND x.what = 'erased'), (said.body ->> 'player')) AS player,
     r.currency,
     report.amount((said.body ->> 'amount')::numeric * CASE said.body ->> 'direction' WHEN 'to_player' THEN 1 ELSE -1 END, r.currency) AS amount,
     said.body ->> 'article' AS article
@@ -112,3 +108,11 @@ FROM projection.corrections AS c JOIN projection.rounds AS r USING (round)
 JOIN ledger.events AS e ON e.originator_id = c.round AND e.topic = 'PlayerAdjusted.v1'
 CROSS JOIN LATERAL (SELECT convert_from(e.state, 'UTF8')::jsonb AS body) AS said
 WHERE said.body ->> 'correction' = c.correction::text;
+
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'ledger_report') THEN
+        GRANT SELECT ON report.players TO ledger_report;
+    END IF;
+END
+$$;
