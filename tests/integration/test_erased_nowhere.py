@@ -95,7 +95,7 @@ OF_NO_PLAYER = {
 OF_WHAT_WAITS = {"correct show"}
 """What keeps a player from being erased while it waits; what is asked for afterwards is in test_erasure.py."""
 OF_FILES = {"reconcile files", "reconcile list", "reconcile mappings list", "reconcile mappings show", "reconcile resolve"}
-"""Those that show what files of others say (docs/adr/0023)."""
+"""Those that show what files of others say: tests/integration/reconcile/test_command.py."""
 
 
 def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[str]:
