@@ -10,8 +10,9 @@ import msgspec
 import psycopg
 
 from ledger import erasure
-from ledger.events import ColourChipsIssued, PlayerErased, PlayerHeld, PlayerReleased, ShooterChanged
+from ledger.events import ColourChipsIssued, PlayerErased, PlayerHeld, PlayerReleased, Recorded, ShooterChanged
 from ledger.reports import PLAYERS_STREAM, table_stream
+from projections.checks import Contradiction
 
 Connection = psycopg.Connection[Any]
 
@@ -133,9 +134,26 @@ _REWRITTEN = (
 )
 
 
-def rewrite(cursor: psycopg.Cursor[Any], erased: erasure.Names) -> None:
-    """Puts what is shown in the place of references that are erased by now, in all rows of the ledger's tables."""
-    for player, shown in erased.items():
-        values = {"player": player, "shown": shown, "account": f"player/{player}", "shown_account": f"player/{shown}"}
+def erase(cursor: psycopg.Cursor[Any], events: Sequence[Recorded]) -> None:
+    """Puts what is shown in the place of references that these events erase, in all rows of the ledger's tables.
+
+    Raises Contradiction at an erasure of a reference that was erased before, or that draws what is shown of another.
+    """
+    erasing = [recorded for recorded in events if isinstance(recorded.body, PlayerErased)]
+    if not erasing:
+        return
+    erased = dict(erasure.names(cursor, erasing[0].position - 1))
+    for recorded in erasing:
+        body = recorded.body
+        assert isinstance(body, PlayerErased)
+        if body.player in erased or body.shown in erased.values():
+            raise Contradiction(recorded, "the player was erased before, or another is shown so")
+        erased[body.player] = body.shown
+        values = {
+            "player": body.player,
+            "shown": body.shown,
+            "account": f"player/{body.player}",
+            "shown_account": f"player/{body.shown}",
+        }
         for statement in _REWRITTEN:
             cursor.execute(statement, values)

@@ -21,7 +21,7 @@ from projections.kept import Kept, copy, copy_in
 from projections.known import BY_KIND, CORRECTIONS, DAYS, HOLDS, ROUNDS, STAFF, known
 from projections.moments import changes, earliest
 from projections.placed import write_bets
-from projections.players import rewrite
+from projections.players import erase
 from projections.rows import ChipsRow, LateBetRow, VoidRow
 from projections.tally import COUNTED, Heading, Line, count_up
 
@@ -44,7 +44,7 @@ class Projection:
 
 def _apply_ledger(cursor: Cursor, events: Sequence[Recorded]) -> None:
     erased = erasure.names(cursor, events[-1].position)
-    rewrite(cursor, erasure.names_of(recorded.body for recorded in events))
+    erase(cursor, events)
     if erased:
         events = [erasure.shown(recorded, erased) for recorded in events]
     before = known(cursor, events)

@@ -277,3 +277,21 @@ def test_an_erasure_that_comes_again_has_its_first_answer(rounds: Rounds) -> Non
     [first] = rounds.post([asked])
     [again] = rounds.post([asked])
     assert (again.status, again.positions) == ("replayed", first.positions)
+
+
+def test_a_second_erasure_of_a_player_in_the_log_is_not_folded(dsn: str) -> None:
+    house(dsn).close()
+    with closing(Rounds(dsn)) as rounds:
+        played(rounds)
+        accepted(rounds.post([erase("P-1")]))
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute(
+            "INSERT INTO ledger.events (originator_id, originator_version, topic, state) SELECT originator_id, 2, topic, "
+            "convert_to(replace(convert_from(state, 'UTF8'), 'erased-', 'erased-f'), 'UTF8') FROM ledger.events "
+            "WHERE topic = 'PlayerErased.v1'"
+        )
+        catch_up(conn)
+        [reason] = [at.stop_reason for at in queries.positions(conn) if at.stop_reason is not None]
+        assert reason is not None
+        assert "the player was erased before" in reason
+        assert conn.execute("SELECT count(DISTINCT player) FROM report.players").fetchone() == (1,)

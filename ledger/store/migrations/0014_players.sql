@@ -29,7 +29,7 @@ COMMENT ON COLUMN ledger.players.decided_at IS 'When the service received it.';
 COMMENT ON COLUMN ledger.players.note IS 'In words, where somebody wrote some.';
 
 CREATE VIEW report.players AS
-SELECT p.position, coalesce((SELECT x.shown FROM ledger.players AS x WHERE x.player = p.player AND x.what = 'erased'), p.player) AS player, p.what, p.property, p.reason, p.decided_by, p.decided_at, p.note
+SELECT p.position, coalesce((SELECT x.shown FROM ledger.players AS x WHERE x.player = p.player AND x.what = 'erased' ORDER BY x.position LIMIT 1), p.player) AS player, p.what, p.property, p.reason, p.decided_by, p.decided_at, p.note
 FROM ledger.players AS p;
 COMMENT ON VIEW report.players IS
     'What was decided about players'' references: erasures, and legal holds against them. An erased one is shown as everywhere.';
@@ -58,7 +58,7 @@ SELECT
     c.round,
     (said.body ->> 'bet')::uuid AS bet,
     r.currency,
-    coalesce((SELECT x.shown FROM ledger.players AS x WHERE x.player = (said.body #>> '{before,player}') AND x.what = 'erased'), (said.body #>> '{before,player}')) AS before_player,
+    coalesce((SELECT x.shown FROM ledger.players AS x WHERE x.player = (said.body #>> '{before,player}') AND x.what = 'erased' ORDER BY x.position LIMIT 1), (said.body #>> '{before,player}')) AS before_player,
     (said.body #>> '{before,spot}') AS before_spot,
     report.amount((said.body #>> '{before,stake}')::numeric, r.currency) AS before_stake,
     (said.body #>> '{before,result}') AS before_result,
@@ -68,7 +68,7 @@ SELECT
     coalesce((said.body #>> '{before,edge}'), '0') AS before_edge,
     report.amount(coalesce((said.body #>> '{before,net_prize}')::numeric, 0), r.currency) AS before_net_prize,
     report.amount(coalesce((said.body #>> '{before,returned}')::numeric, 0), r.currency) AS before_returned,
-    coalesce((SELECT x.shown FROM ledger.players AS x WHERE x.player = (said.body #>> '{after,player}') AND x.what = 'erased'), (said.body #>> '{after,player}')) AS after_player,
+    coalesce((SELECT x.shown FROM ledger.players AS x WHERE x.player = (said.body #>> '{after,player}') AND x.what = 'erased' ORDER BY x.position LIMIT 1), (said.body #>> '{after,player}')) AS after_player,
     (said.body #>> '{after,spot}') AS after_spot,
     report.amount((said.body #>> '{after,stake}')::numeric, r.currency) AS after_stake,
     (said.body #>> '{after,result}') AS after_result,
@@ -100,7 +100,7 @@ SELECT
     c.round,
     (said.body ->> 'bet')::uuid AS bet,
     said.body ->> 'kind' AS kind,
-    coalesce((SELECT x.shown FROM ledger.players AS x WHERE x.player = (said.body ->> 'player') AND x.what = 'erased'), (said.body ->> 'player')) AS player,
+    coalesce((SELECT x.shown FROM ledger.players AS x WHERE x.player = (said.body ->> 'player') AND x.what = 'erased' ORDER BY x.position LIMIT 1), (said.body ->> 'player')) AS player,
     r.currency,
     report.amount((said.body ->> 'amount')::numeric * CASE said.body ->> 'direction' WHEN 'to_player' THEN 1 ELSE -1 END, r.currency) AS amount,
     said.body ->> 'article' AS article

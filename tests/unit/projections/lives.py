@@ -218,10 +218,10 @@ class Lane:
     def _players(self) -> None:
         """What is decided about a player who is at no table. In a stream of the lane's own: two lanes may come into one log."""
         stream = days_stream(f"players of {self.table}")
-        said = {"property": "demo", "player": "P-900", "reason": "aml_17", "by": "A-1"}
+        said = {"property": "demo", "player": f"P-{self.table}", "reason": "aml_17", "by": "A-1"}
         self._say(stream, PlayerHeld, **said)
         self._say(stream, PlayerReleased, **said)
-        self._say(stream, PlayerErased, **said, shown="erased-0123456789ab")
+        self._say(stream, PlayerErased, **said, shown=f"erased-{self.table}")
 
     def _open(self, id_: UUID | None = None) -> Round:
         round_ = Round(id_ or uuid(self.rng))
