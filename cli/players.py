@@ -36,7 +36,7 @@ REGISTER = (
 
 @click.group(cls=Group)
 def players() -> None:
-    """Erase players' references, and hold them where they have to be kept.
+    """Erase players' references, or hold them from it.
 
     The ledger knows players by references of the house's own making. To forget a guest, the house deletes in its own identity
     store whose reference it is, and erases the reference here. Who you are says your token, in LEDGER_TOKEN or a file.
