@@ -119,10 +119,15 @@ def speaking(url: str | None, token_file: Path | None, person: str | None) -> It
         return
     import psycopg
 
+    from ledger.api.erasures import Erasures
     from ledger.application import Rounds
     from ledger.store.credentials import authenticate_token
 
-    with database() as dsn, psycopg.connect(dsn, autocommit=True) as conn, closing(Rounds(dsn)) as rounds:
+    with (
+        database() as dsn,
+        psycopg.connect(dsn, autocommit=True) as conn,
+        closing(Rounds(dsn, verify_player=Erasures(dsn, fold=True).verify)) as rounds,
+    ):
         found = authenticate_token(conn, token)
         if person not in (None, found):
             raise Refusal("LGR-0804", f"the token is not that of {person}", field="person", value=person)

@@ -20,7 +20,8 @@ import psycopg
 from psycopg import sql
 
 from ledger.errors import Refusal
-from ledger.events import Recorded, RoundOpened
+from ledger.events import PlayerErased, Recorded, RoundOpened
+from ledger.reports import PLAYERS_STREAM
 from ledger.store import codec, log
 from projections.checks import Contradiction
 from projections.replay import SCRATCH, WAIT, Comparison, Difference, compare_table, concerned, make_copies, positions, session
@@ -179,6 +180,8 @@ class _Folding:
     def __init__(self, live: Connection, scratch: Connection, reached: dict[str, int], upto: int | None) -> None:
         self._live = live
         self._scratch = scratch
+        self._erased = reached
+        """Up to where the live tables show no erased player."""
         self._reached = {name: at if upto is None else min(at, upto) for name, at in reached.items()}
         self._upto = upto
 
@@ -190,20 +193,26 @@ class _Folding:
                 some = [
                     each
                     for each in events
-                    if type(each.body) in projection.events and each.position <= self._reached[projection.name]
+                    if type(each.body) in projection.events and each.position <= self._folded(projection.name, each)
                 ]
                 try:
                     if some:
                         projection.apply(cursor, some)
                 except Contradiction as error:
                     return _Found(_stopped(projection.name, error), len(events), {})
-            return self._compared(batch, len(events))
+            return self._compared(batch, sum(each.stream != PLAYERS_STREAM for each in events))
+
+    def _folded(self, name: str, recorded: Recorded) -> int:
+        """Up to where such an event counts: an erasure, as far as the live tables are, also for what was before it."""
+        return (self._erased if isinstance(recorded.body, PlayerErased) else self._reached)[name]
 
     def _events(self, batch: Batch) -> list[Recorded]:
+        """The rounds' events, and what is shown of their players."""
         rows = self._live.execute(
             "SELECT notification_id, originator_id, originator_version, topic, state FROM ledger.events "
-            "WHERE originator_id = ANY (%s) AND notification_id <= %s ORDER BY notification_id",
-            (list(batch), max(self._reached.values())),
+            "WHERE originator_id = ANY (%s) AND notification_id <= %s OR originator_id = %s AND notification_id <= %s "
+            "ORDER BY notification_id",
+            (list(batch), max(self._reached.values()), PLAYERS_STREAM, max(self._erased.values())),
             binary=True,
         )
         return [

@@ -21,7 +21,7 @@ import msgspec
 from ledger.audit.gathering import OF_NO_ROUND, Row, decoded, uuid
 from ledger.audit.scope import EVERYTHING, Scope
 from ledger.errors import Refusal
-from ledger.events import DocumentRecorded, GamingDayClosed, Recorded, RoundOpened, RoundSettled, RoundVoided
+from ledger.events import DocumentRecorded, GamingDayClosed, PlayerErased, Recorded, RoundOpened, RoundSettled, RoundVoided
 
 _CHUNK = 1 << 22
 """Bytes that are read at a time."""
@@ -30,7 +30,7 @@ _HEAD = re.compile(rb'"type":"roundledger\.([A-Za-z]+)\.v[0-9]+","subject":"([0-
 """Type and stream, as this program writes them."""
 _BESIDE = frozenset(kind.__name__.encode() for kind in OF_NO_ROUND)
 _OPENED, _SETTLED, _VOIDED = (kind.__name__.encode() for kind in (RoundOpened, RoundSettled, RoundVoided))
-_HOUSE = frozenset(kind.__name__.encode() for kind in (DocumentRecorded, GamingDayClosed))
+_HOUSE = frozenset(kind.__name__.encode() for kind in (DocumentRecorded, GamingDayClosed, PlayerErased))
 
 
 class _Line(msgspec.Struct, gc=False):
@@ -79,7 +79,7 @@ class Survey(NamedTuple):
     """Streams that are not under way in it → their events up to one that ends the round, with that; and those behind it, None
     where none does."""
     house: tuple[Recorded, ...]
-    """The documents, and the days that were closed."""
+    """The documents, the days that were closed, and the players that were erased."""
 
 
 class ExportSource:
@@ -136,7 +136,7 @@ class ExportSource:
     # The first reading.
 
     def survey(self) -> tuple[list[Recorded], dict[UUID, int]]:
-        """The documents, and the days that were closed; and of which rounds something follows their end."""
+        """The documents, days that were closed and players that were erased; and of which rounds something follows the end."""
         seen = [self.survey_part(part) for part in self.parts(1)]
         return [each for survey in seen for each in survey.house], following(seen)
 

@@ -13,7 +13,7 @@ from psycopg import sql
 
 from ledger.audit.gathering import Row
 from ledger.audit.scope import EVERYTHING, Scope
-from ledger.events import DocumentRecorded, GamingDayClosed, Recorded, RoundOpened, RoundSettled, RoundVoided
+from ledger.events import DocumentRecorded, GamingDayClosed, PlayerErased, Recorded, RoundOpened, RoundSettled, RoundVoided
 from ledger.store import log
 
 Connection = psycopg.Connection[Any]
@@ -126,8 +126,8 @@ class LogSource:
     # What is in it.
 
     def survey(self) -> tuple[list[Recorded], dict[UUID, int]]:
-        """The documents, and the days that were closed; what follows the end of a round, its rows say."""
-        return log.at(self._conn, self._positions((DocumentRecorded.TOPIC, GamingDayClosed.TOPIC))), {}
+        """The documents, days that were closed and players that were erased; what follows the end of a round, its rows say."""
+        return log.at(self._conn, self._positions((DocumentRecorded.TOPIC, GamingDayClosed.TOPIC, PlayerErased.TOPIC))), {}
 
     def _positions(self, topics: Sequence[str]) -> list[int]:
         rows = self._conn.execute(

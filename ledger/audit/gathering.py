@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
+from ledger import erasure
 from ledger.audit.findings import Finding, finding
 from ledger.errors import Refusal
 from ledger.events import (
@@ -24,6 +25,9 @@ from ledger.events import (
     FillRecorded,
     GamingDayClosed,
     NumbersGivenUp,
+    PlayerErased,
+    PlayerHeld,
+    PlayerReleased,
     Recorded,
     RoundOpened,
     RoundSettled,
@@ -45,13 +49,16 @@ OF_NO_ROUND: frozenset[type[Event]] = frozenset(
         FillRecorded,
         GamingDayClosed,
         NumbersGivenUp,
+        PlayerErased,
+        PlayerHeld,
+        PlayerReleased,
         SlipCancelled,
         SlipConfirmed,
         StaffSignedOff,
         StaffSignedOn,
     }
 )
-"""What is in the stream of a table, a property or a document."""
+"""What is in the stream of a table, a property, a document, or of the players."""
 
 Stream: TypeAlias = bytes | str
 """A stream's id as it was read: the sixteen bytes of it, or its text. A UUID of it takes longer to make than all else here."""
@@ -95,12 +102,12 @@ def decoded(row: Row) -> Recorded:
     return Recorded(position, uuid(stream), version, codec.decode(topic, state, " at position %d", position))
 
 
-def readable(rows: Iterable[Row], findings: list[Finding]) -> list[Recorded]:
-    """The events that can be read; each that cannot becomes a finding."""
+def readable(rows: Iterable[Row], findings: list[Finding], erased: erasure.Names) -> list[Recorded]:
+    """The events that can be read, as they are shown; each that cannot becomes a finding."""
     events = []
     for row in rows:
         try:
-            events.append(decoded(row))
+            events.append(erasure.shown(decoded(row), erased))
         except Refusal as refusal:
             where = f"position {row[0]}, version {row[2]}, {row[3]}"
             findings.append(finding("UNREADABLE", refusal.detail, stream=uuid(row[1]), found=where))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 from uuid import UUID
 
+from ledger import erasure
 from ledger.audit.documents import Documents
 from ledger.audit.findings import Finding
 from ledger.audit.from_export import ExportSource
@@ -38,7 +39,9 @@ class Source(Protocol[Part]):
         """The events of a part, those of one stream in its order."""
 
     def survey(self) -> tuple[list[Recorded], Mapping[UUID, int]]:
-        """The documents and the days that were closed; and stream → events behind a round's end, where rows do not say."""
+        """The documents, days that were closed and players that were erased; and stream → events behind a round's end, where rows
+        do not say.
+        """
 
     def whole_rounds(self, streams: Collection[UUID]) -> Iterator[Row]:
         """The events of these rounds, whatever the scope."""
@@ -52,6 +55,7 @@ class Reading:
         house, following = source.survey()
         self.documents = Documents.of_log(house)
         """The regulations and configurations that the log holds."""
+        self._erased = erasure.names_of(each.body for each in house)
         self.findings: list[Finding] = []
         """Events that cannot be read; complete once all rounds have come."""
         self._gatherer = Gatherer(wanted=scope.takes, afterwards=following)
@@ -70,9 +74,9 @@ class Reading:
         """The events of each round of the scope; one that is still under way comes at the end, as far as it has gone."""
         for part in self._source.parts(1):
             for rows in self._gatherer.whole(self._source.rows(part)):
-                yield readable(rows, self.findings)
+                yield readable(rows, self.findings, self._erased)
         for rows in self._gatherer.rest():
-            yield readable(rows, self.findings)
+            yield readable(rows, self.findings, self._erased)
 
     def judgements(self) -> Iterator[Judgement]:
         """Each round of the scope, judged."""

@@ -18,6 +18,7 @@ from uuid import UUID
 
 import msgspec
 
+from ledger import erasure
 from ledger.audit.beside import Beside
 from ledger.audit.chains import Chains
 from ledger.audit.claims import Claimed, Claims
@@ -147,6 +148,8 @@ class Work(NamedTuple):
     """Of an export: the byte behind the last line."""
     house: tuple[Recorded, ...]
     following: Mapping[UUID, int]
+    erased: erasure.Names = erasure.NOBODY
+    """The players that are shown no more, by the events of `house`."""
 
 
 class Done(NamedTuple):
@@ -215,12 +218,14 @@ def _plan(where: str | Path, scope: Scope, jobs: int, size: int | None) -> Itera
         with _crew(jobs if len(parts) > 1 else 1) as crew:
             surveys: list[Survey] = list((crew or _in_turn)(_survey_part, bare, parts))
             house = tuple(each for survey in surveys for each in survey.house)
-            yield _Plan(export, bare._replace(house=house, following=following(surveys)), parts, crew)
+            erased = erasure.names_of(each.body for each in house)
+            yield _Plan(export, bare._replace(house=house, following=following(surveys), erased=erased), parts, crew)
         return
     with _log_source(where, scope) as source:
         jobs = jobs if size or source.end > _FEW else 1
         house_events, follow = source.survey()
-        work = Work(where, scope, source.share(), -1, tuple(house_events), follow)
+        erased = erasure.names_of(each.body for each in house_events)
+        work = Work(where, scope, source.share(), -1, tuple(house_events), follow, erased)
         with _crew(jobs) as crew:
             yield _Plan(source, work, list(source.parts(_number(source.end, size or _PART_EVENTS, jobs))), crew)
 
@@ -323,7 +328,7 @@ def _judge_rows(work: Work, rows: Iterator[Row]) -> Done:
     claims = Claims()
     first = next(rows, None)
     for round_ in gatherer.whole(rows if first is None else chain([first], rows)):
-        _judge(round_, documents, looking, done, claims)
+        _judge(round_, documents, looking, done, claims, work.erased)
     done.tally.events = gatherer.events
     return done._replace(
         left=gatherer.left(),
@@ -334,12 +339,12 @@ def _judge_rows(work: Work, rows: Iterator[Row]) -> Done:
     )
 
 
-def _judge(rows: list[Row], documents: Documents, looking: Looking, done: Done, claims: Claims) -> None:
+def _judge(rows: list[Row], documents: Documents, looking: Looking, done: Done, claims: Claims, erased: erasure.Names) -> None:
     passed = looking.passes(rows)
     if passed is not None:
         done.tally.plain(passed)
         return
-    events = readable(rows, done.findings)
+    events = readable(rows, done.findings, erased)
     for recorded, row in zip(events, rows, strict=False) if len(events) == len(rows) else ():
         claims.take(recorded, row[6])
     judgement = judge(events, documents, uuid(rows[0][1]))
@@ -393,7 +398,7 @@ class _Merging:
                 self.findings += _lost(source) if self._work.scope.until is None else []
 
     def _take_beside(self, rows: list[Row]) -> None:
-        events = readable(rows, self.findings)
+        events = readable(rows, self.findings, self._work.erased)
         self._beside.take(events)
         if self._logged:
             for recorded, row in zip(events, rows, strict=False) if len(events) == len(rows) else ():
@@ -402,7 +407,7 @@ class _Merging:
     def _judge(self, rounds: Iterable[list[Row]]) -> None:
         done = Done(self.tally, self.findings, [], [], [], {}, 0)
         for rows in rounds:
-            _judge(rows, self._documents, self._looking, done, self._claims)
+            _judge(rows, self._documents, self._looking, done, self._claims, self._work.erased)
         self._chains.take(done.links)
 
     def _follow(self, source: LogSource | ExportSource) -> None:
@@ -413,7 +418,7 @@ class _Merging:
             gatherer = Gatherer(afterwards=self._work.following)
             rounds = [*gatherer.whole(source.whole_rounds(wanted)), *gatherer.rest()]
             for rows in rounds:
-                self._chains.answer(judge(readable(rows, []), self._documents, uuid(rows[0][1])))
+                self._chains.answer(judge(readable(rows, [], self._work.erased), self._documents, uuid(rows[0][1])))
 
 
 def _lost(source: LogSource) -> list[Finding]:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import duckdb
 import psycopg
 
+from ledger import erasure
 from ledger.errors import Refusal
 from projections.reconcile import comparing, files, ledger, matching, repairs, ways
 from projections.reconcile.files import Staged
@@ -179,6 +180,7 @@ class _Run:
         self._files = 0
         self._houses = ledger.houses(conn)
         self._known_tables = ledger.known_tables(conn)
+        self.erased = erasure.names(conn)
         self.position, self.notes = state(conn)
 
     def leg(self, number: int, leg: Leg) -> LegResult:
@@ -312,6 +314,25 @@ _BREAKAGE = _BET_FIELDS["prize"]._replace(source="v.breakage")
 _CLOSED_AT = _BET_FIELDS["occurred_at"]._replace(source="r.closed_at", join="JOIN report.rounds AS r ON r.round = v.round")
 
 
+_NAMING = {"player": "", "account": "player/"}
+"""Field that names a player → what stands before the reference."""
+
+
+def as_shown(mapping: MappingFile, erased: erasure.Names) -> MappingFile:
+    """The mapping by which a file says of an erased player what the ledger shows: files of before name them still."""
+    if not erased:
+        return mapping
+    values, constants = dict(mapping.values), dict(mapping.constants)
+    for name, before in _NAMING.items():
+        if name not in mapping.fields:
+            continue
+        instead = {f"{before}{player}": f"{before}{shown}" for player, shown in erased.items()}
+        values[name] = instead | {word: instead.get(meant, meant) for word, meant in values.get(name, {}).items()}
+        if name in constants:
+            constants[name] = instead.get(constants[name], constants[name])
+    return replace(mapping, values=values, constants=constants)
+
+
 class _LegRun:
     """One leg, step by step."""
 
@@ -319,7 +340,7 @@ class _LegRun:
         self._run = run
         self._db = run._db
         self._number = number
-        self._mapping = leg.mapping
+        self._mapping = as_shown(leg.mapping, run.erased)
         self._paths = leg.paths
         self._asked = run._asked
         self._result = LegResult(leg.mapping, [])
