@@ -123,7 +123,12 @@ class Desk:
         if about_table is not None:
             assert isinstance(body, OpenRound | OfATable)
             self._rest_on_roles(report, group)
-            rights.verify_act(report, body.table, self._houses.property_of(body.table))
+            house = self._houses.property_of(body.table)
+            if house is None and report.personal:
+                # Who may do such a thing at no table is told that; whoever may, that there is no such table.
+                rights.verify_act_somewhere(report, self._houses.properties().values())
+                self._houses.table(body.table)
+            rights.verify_act(report, body.table, house)
             return about_table(self, report, body, _origin(report, self._houses.tolerance(body.table)), group)
         about_round = _ABOUT_ROUNDS.get(type(body))
         if about_round is None:

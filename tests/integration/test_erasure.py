@@ -295,3 +295,19 @@ def test_a_second_erasure_of_a_player_in_the_log_is_not_folded(dsn: str) -> None
         assert reason is not None
         assert "the player was erased before" in reason
         assert conn.execute("SELECT count(DISTINCT player) FROM report.players").fetchone() == (1,)
+
+
+def test_a_read_side_that_is_behind_lets_nothing_unfinished_slip_through(dsn: str) -> None:
+    """As in the service, where a process of its own folds."""
+    house(dsn).close()
+    with closing(Rounds(dsn, verify_player=Erasures(dsn).verify)) as rounds, psycopg.connect(dsn, autocommit=True) as conn:
+        table = played(rounds)
+        held = table.report(HoldRound(reason="dispute"), by="S-7")
+        accepted(rounds.post([held, hold("P-2", "aml_17"), release("P-2", "aml_17")]))  # who is named, the log knows itself
+        assert codes(rounds.post([erase("P-2")])) == ["LGR-0505"], "nothing is folded yet, and a round was held"
+        catch_up(conn)
+        assert codes(rounds.post([erase("P-2")])) == ["LGR-0282"]
+        accepted(rounds.post([table.report(ReleaseRound(hold=held.event_id, finding="stands"), by="S-7")]))
+        catch_up(conn)
+        accepted(rounds.post([erase("P-2")]))
+    verify_read_back(dsn)
