@@ -14,7 +14,7 @@ import click
 
 from cli.options import DAY, Form, Group, examples, output_options
 from cli.output import Column, Report, Sheet, emit, emit_record, header, say
-from cli.persons import person_options
+from cli.persons import person_options, telling_of_tables
 from cli.session import database, position, reading
 
 if TYPE_CHECKING:
@@ -172,7 +172,8 @@ def drop(table: str, box: str, cash: str, vouchers: str, more: dict[str, str], s
             raise Refusal("LGR-0104", "a box holds no less than nothing", field=option, value=text, help="count it again")
     found = {"cash": parse_plain(cash, more["currency"], field="--cash", positive=False)}
     found["vouchers"] = parse_plain(vouchers, more["currency"], field="--vouchers", positive=False)
-    said = {name: str(minor) for name, minor in found.items()} | {"total": str(sum(found.values())), "box": box}
+    total = _total([*found.values()], more["currency"])
+    said = {name: str(minor) for name, minor in found.items()} | {"total": total, "box": box}
     _write(DropCounted, table, "drop", said, more, speaking, form)
 
 
@@ -261,8 +262,25 @@ def _tray(pieces: Sequence[tuple[str, int]], currency: str) -> dict[str, Any]:
     values = [(parse_plain(value, currency, field="VALUExCOUNT"), number) for value, number in pieces]
     return {
         "chips": [{"value": str(value), "count": number} for value, number in values],
-        "total": str(sum(value * number for value, number in values)),
+        "total": _total([value * number for value, number in values], currency),
     }
+
+
+def _total(parts: Sequence[int], currency: str) -> str:
+    """What a slip is over, in minor units. Raises Refusal LGR-0104 beyond what any slip can be."""
+    from ledger.errors import Refusal
+    from ledger.money import LARGEST, format_plain
+
+    total = sum(parts)
+    if total > LARGEST:
+        raise Refusal(
+            "LGR-0104",
+            f"no slip is over more than {currency} {format_plain(LARGEST, currency)}",
+            field="total",
+            value=format_plain(total, currency),
+            help="look at the values and the counts: the value of one chip stands before the x",
+        )
+    return str(total)
 
 
 def _write(event: Any, table: str, kind: str, said: dict[str, Any], more: dict[str, str], speaking: Speaking, form: Form) -> None:
@@ -270,7 +288,7 @@ def _write(event: Any, table: str, kind: str, said: dict[str, Any], more: dict[s
     from ledger.reports import type_of
 
     slip = uuid4()
-    with speaking() as speaker:
+    with speaking() as speaker, telling_of_tables(table):
         positions = speaker.say(type_of(event), table, {"table": table, **said, **more}, slip)
     record = {"slip": str(slip), "table": table, "kind": kind, "total": said["total"], "currency": more["currency"]}
     if not emit_record(record | {"positions": positions}, form):

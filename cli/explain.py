@@ -262,10 +262,10 @@ def round_explained(dsn: str, round_id: UUID, only: UUID | None = None, *, decid
 def _events(dsn: str, round_id: UUID) -> list[Recorded]:
     import psycopg
 
-    from ledger.store import log
+    from ledger import erasure
 
     with psycopg.connect(dsn, autocommit=True) as conn:
-        return log.stream(conn, round_id)
+        return erasure.stream(conn, round_id)
 
 
 def _successor(dsn: str, round_id: UUID) -> UUID | None:

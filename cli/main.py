@@ -46,6 +46,7 @@ COMMANDS = {
     "correct": "cli.correct:correct",
     "chips": "cli.chips:chips",
     "day": "cli.day:day",
+    "players": "cli.players:players",
     "property": "cli.property:property_",
     "terminals": "cli.terminals:terminals",
     "keys": "cli.keys:keys",

@@ -18,6 +18,7 @@ from uuid import UUID
 
 import click
 
+from cli.near import did_you_mean
 from cli.options import FILE
 from cli.session import database
 from ledger.errors import CODES, Refusal
@@ -119,10 +120,15 @@ def speaking(url: str | None, token_file: Path | None, person: str | None) -> It
         return
     import psycopg
 
+    from ledger.api.erasures import Erasures
     from ledger.application import Rounds
     from ledger.store.credentials import authenticate_token
 
-    with database() as dsn, psycopg.connect(dsn, autocommit=True) as conn, closing(Rounds(dsn)) as rounds:
+    with (
+        database() as dsn,
+        psycopg.connect(dsn, autocommit=True) as conn,
+        closing(Rounds(dsn, verify_player=Erasures(dsn, fold=True).verify)) as rounds,
+    ):
         found = authenticate_token(conn, token)
         if person not in (None, found):
             raise Refusal("LGR-0804", f"the token is not that of {person}", field="person", value=person)
@@ -191,6 +197,19 @@ class _OverHttp:
         if answer.status_code != 200:
             raise _refusal(document)
         return document
+
+
+@contextmanager
+def telling_of_tables(table: str) -> Iterator[None]:
+    """Says of a table that is not configured which one may be meant."""
+    try:
+        yield
+    except Refusal as refusal:
+        known = (refusal.help or "").removeprefix("tables: ").split(", ")
+        near = did_you_mean(table, known) if refusal.code == "LGR-0602" else None
+        if near is not None:
+            refusal.help = f"{near} {refusal.help}"
+        raise
 
 
 _SOURCE = re.compile(r"write the source /people/(\S+)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -108,13 +109,13 @@ def compare_rounds(
             upto = when if isinstance(when, int) else position_at(conn, when)
     asked = None if day is None else day.isoformat()
     rounds = rounds_of(dsn, day=asked, table=table, round=round_, upto=upto)
-    kept = None if state is None else State.of(state, [asked, table, None if round_ is None else str(round_), upto])
+    kept = None if state is None else State.of(state, [asked, table, None if round_ is None else str(round_), upto], rounds)
     left = rounds if kept is None else rounds[kept.done :]
     with Progress("replay", unit="rounds") as progress:
 
         def tell(found: Comparison) -> None:
             if kept is not None:
-                kept.keep(found)
+                kept.keep(found, rounds)
             progress.update(found.rounds + (len(rounds) - len(left)), total=len(rounds))
 
         found = replay_rounds(dsn, left, tell, jobs=jobs or processors(), upto=upto)
@@ -133,35 +134,40 @@ class State:
     path: Path
     scope: list[Any]
     done: int = 0
+    last: str | None = None
+    """The round that was compared last."""
     events: int = 0
     rows: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, path: Path, scope: list[Any]) -> State:
-        """What the file says; a beginning where there is none. Refuses (LGR-0742) one of another replay."""
+    def of(cls, path: Path, scope: list[Any], rounds: Sequence[UUID]) -> State:
+        """What the file says; a beginning where there is none. Refuses (LGR-0742) one of another replay, or another ledger."""
         if not path.exists():
             return cls(path, scope)
         try:
             said = json.loads(path.read_text("utf-8"))
-            found = cls(path, said["scope"], int(said["done"]), int(said["events"]), dict(said["rows"]))
+            found = cls(path, said["scope"], int(said["done"]), said["last"], int(said["events"]), dict(said["rows"]))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise _no_state(path, f"it cannot be read: {error}") from error
         if found.scope != scope:
             raise _no_state(path, f"it is of another scope: {found.scope}")
+        if not 0 < found.done <= len(rounds) or found.last != str(rounds[found.done - 1]):
+            raise _no_state(path, f"it is of other rounds: {found.done} up to {found.last}")
         found._before = found.done, found.events, dict(found.rows)
         return found
 
     def __post_init__(self) -> None:
         self._before: tuple[int, int, dict[str, int]] = (0, 0, {})
 
-    def keep(self, found: Comparison) -> None:
+    def keep(self, found: Comparison, rounds: Sequence[UUID]) -> None:
         """Writes down what was equal by now."""
         done, events, rows = self._before
         if not found.equal:
             return
         self.done, self.events = done + found.rounds, events + found.events
+        self.last = str(rounds[self.done - 1])
         self.rows = {name: rows.get(name, 0) + number for name, number in found.rows.items()}
-        said = {"scope": self.scope, "done": self.done, "events": self.events, "rows": self.rows}
+        said = {"scope": self.scope, "done": self.done, "last": self.last, "events": self.events, "rows": self.rows}
         partial = self.path.with_name(self.path.name + ".new")
         with told_where("--resume", self.path):
             partial.write_text(json.dumps(said) + "\n", "utf-8")

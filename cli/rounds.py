@@ -238,14 +238,14 @@ def show(round_id: str, form: Form) -> None:
     from contextlib import closing
 
     from cli.ids import find_round, shortened
+    from ledger import erasure
     from ledger.application import Rounds
     from ledger.events import OutcomeCorrected
-    from ledger.store import log
     from projections.views import view
 
     regulation = None
     with database() as dsn, reading(dsn) as conn:
-        events = log.stream(conn, find_round(conn, round_id))
+        events = erasure.stream(conn, find_round(conn, round_id))
         found = view(events)
         assert found is not None
         short = shortened(conn, [bet.bet for bet in found.bets]) if form == "table" else {}

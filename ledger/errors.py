@@ -44,6 +44,8 @@ CODES: dict[str, Code] = {
     "LGR-0120": Code("No such report", 404),
     "LGR-0121": Code("The report cannot be asked for so", 422),
     "LGR-0122": Code("The player's reference looks like a document's number", 422),
+    "LGR-0123": Code("The player's reference is erased", 409),
+    "LGR-0124": Code("The player's reference has the form of an erased one", 422),
     # 02: the life of a round
     "LGR-0201": Code("The table's last round is not settled", 409, retryable=True),
     "LGR-0202": Code("No such round", 404, retryable=True, early=True),
@@ -101,6 +103,11 @@ CODES: dict[str, Code] = {
     "LGR-0275": Code("The figures have changed since they were read", 409, retryable=True),
     "LGR-0276": Code("The gaming day is before the first of the ledger", 422),
     "LGR-0277": Code("Something of the gaming day is unfinished", 409, retryable=True),
+    # from 0280: players that are to be forgotten
+    "LGR-0280": Code("No such player", 404, retryable=True),
+    "LGR-0281": Code("The player is held", 409, retryable=True),
+    "LGR-0282": Code("Something of the player is unfinished", 409, retryable=True),
+    "LGR-0283": Code("The player is not held for this", 409),
     # 03: retries and terminals
     "LGR-0301": Code("This event id was used for another body", 422),
     "LGR-0302": Code("The same event is being recorded at this moment", 409, retryable=True),

@@ -54,6 +54,15 @@ PAGES: dict[str, str] = {
         "house's own, put letters and a hyphen before it. Shorter document numbers cannot be told from a house's own: keep them "
         "out yourself."
     ),
+    "LGR-0123": (
+        "The house has erased this reference, and from then on nothing new is said under it. A guest who comes back gets a "
+        "new reference, which nothing ties to the old one. What was played before keeps its money, and is shown under another "
+        "name."
+    ),
+    "LGR-0124": (
+        "References that begin with erased- are what the ledger shows in the place of erased ones. Give the player a reference "
+        "of another form."
+    ),
     "LGR-0201": "A table plays one round at a time: record the outcome of its last round first.",
     "LGR-0202": (
         "No round with this id is known yet. A round begins with roundledger.RoundOpened.v1, whose subject is the "
@@ -215,6 +224,19 @@ PAGES: dict[str, str] = {
         "is missing, a slip that waits for a signature, a review, numbers of a terminal that never came. What is left is listed, "
         "and nothing was closed. `roundledger day status` shows the same."
     ),
+    "LGR-0280": (
+        "No event of the ledger names this reference as a player's, so there is nothing to erase, and nothing that a hold "
+        "would keep. Look for a mistyped letter: capitals and small ones are different."
+    ),
+    "LGR-0281": (
+        "A duty to keep goes before an erasure until it ends: records against money laundering, a tax, a court. The help names "
+        "the reasons. roundledger players release ends one; the erasure is asked for again after the last."
+    ),
+    "LGR-0282": (
+        "The player is in a round that is not settled, or was in one that is held for review or has a correction waiting for "
+        "its approval. Settle, release or decide that first: until then it has to be known whose the money is."
+    ),
+    "LGR-0283": "A hold is ended by the reason under which it is on record. roundledger players list shows those that stand.",
     "LGR-0301": (
         "An event id stands for one event for as long as the log lives. The same id came with other content: nothing "
         "was stored. A new event needs a new id; a retry repeats the first body."

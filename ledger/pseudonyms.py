@@ -15,8 +15,22 @@ _DOCUMENT = re.compile(r"[1-9][0-9]{5}(19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12]
 """Place, date of birth, serial number, check character (GB 11643-1999)."""
 
 
+ERASED = "erased-"
+"""How what is shown in the place of an erased reference begins; no player has such a one."""
+
+
 def verify_pseudonym(player: str, field: str) -> None:
-    """Raises Refusal LGR-0122 for a player's reference that has the form of a document's number."""
+    """Raises Refusal LGR-0122 for a player's reference that has the form of a document's number, LGR-0124 for one that has that
+    of what is shown in the place of an erased one.
+    """
+    if player.startswith(ERASED):
+        raise Refusal(
+            "LGR-0124",
+            f"references that begin with {ERASED} are what is shown in the place of erased ones",
+            field=field,
+            value=player,
+            help="give the player a reference of another form",
+        )
     if _DOCUMENT.fullmatch(player):
         raise Refusal(
             "LGR-0122",

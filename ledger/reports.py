@@ -38,6 +38,9 @@ from ledger.events import (
     LateBetRecorded,
     NumbersGivenUp,
     OutcomeRecorded,
+    PlayerErased,
+    PlayerHeld,
+    PlayerReleased,
     RoundHeld,
     RoundOpened,
     RoundReleased,
@@ -538,6 +541,34 @@ class CloseDay(Said, frozen=True, kw_only=True):
     """What there is to say."""
 
 
+# Players. Their `round` is `PLAYERS_STREAM`.
+
+
+class _OfAPlayer(Said, frozen=True, kw_only=True):
+    """What a person decides about a player's reference; the event's `subject` names the property."""
+
+    property: Ref
+    """The property by whose right it is done."""
+    player: Ref
+    """The reference."""
+    reason: Ref
+    """Why, by a code of the house."""
+    note: Note | None = None
+    """What there is to say; no person's name, and no reference of a player."""
+
+
+class ErasePlayer(_OfAPlayer, frozen=True, kw_only=True):
+    """A player's reference is to be shown to nobody any more. Whose it was, the house deletes in its own identity store."""
+
+
+class HoldPlayer(_OfAPlayer, frozen=True, kw_only=True):
+    """A player's reference may not be erased, as long as the reason stands."""
+
+
+class ReleasePlayer(_OfAPlayer, frozen=True, kw_only=True):
+    """The reason for which a player's reference was held has ended."""
+
+
 class Malformed(msgspec.Struct, frozen=True, kw_only=True):
     """Data that cannot be read, under a legible id. It is judged like any other report: the id stays rejected."""
 
@@ -574,6 +605,9 @@ Data = (
     | CancelSlip
     | IssueColourChips
     | CloseDay
+    | ErasePlayer
+    | HoldPlayer
+    | ReleasePlayer
 )
 Body = Data | Malformed
 """What a report says."""
@@ -595,6 +629,9 @@ PERSONS_ACTS = (
     ConfirmSlip,
     CancelSlip,
     CloseDay,
+    ErasePlayer,
+    HoldPlayer,
+    ReleasePlayer,
 )
 """What a person decides and no terminal may report by itself (`ledger.rights`): it is somebody's, and counts by their token."""
 
@@ -634,6 +671,9 @@ TYPES: dict[str, type[Data]] = {
     type_of(SlipCancelled): CancelSlip,
     type_of(ColourChipsIssued): IssueColourChips,
     type_of(GamingDayClosed): CloseDay,
+    type_of(PlayerErased): ErasePlayer,
+    type_of(PlayerHeld): HoldPlayer,
+    type_of(PlayerReleased): ReleasePlayer,
 }
 """CloudEvents `type` → what its `data` must be."""
 
@@ -644,7 +684,7 @@ PLAYERS: dict[type[Data], str] = {
     ProposeCorrection: "player",
     IssueColourChips: "player",
 }
-"""What names a player → the field that does."""
+"""What is said of play and names a player → the field that does."""
 
 _TABLES = UUID("0b8f2f0e-8c53-5d0c-9b1e-6a4b0c7f53d2")
 """Namespace of the streams of tables; any fixed value does."""
@@ -652,6 +692,10 @@ _TABLES = UUID("0b8f2f0e-8c53-5d0c-9b1e-6a4b0c7f53d2")
 
 _DAYS = UUID("5d0f6a52-6c0e-5b4b-8a37-9a2f1c64d7e9")
 """Namespace of the streams of properties' gaming days; any fixed value does."""
+
+
+PLAYERS_STREAM = UUID("2b9d1f0a-7c46-5e1d-a5c3-1f6e8d40b7a2")
+"""The stream of what is decided about players' references: one, since a reference has one account over all properties."""
 
 
 def table_stream(table: str) -> UUID:
@@ -677,14 +721,19 @@ OfATable = (
     | IssueColourChips
 )
 """What is about a table and no round of it: its subject is the table's id."""
-OfAProperty = CloseDay
-"""What is about a property: its subject is the property's id."""
+OfAPlayer = ErasePlayer | HoldPlayer | ReleasePlayer
+"""What is about a player's reference: its subject is the id of the property by whose right it is done."""
+OfAProperty = CloseDay | OfAPlayer
+"""What is about a property, or done by its right: its subject is the property's id."""
 ABOUT_TABLES: tuple[type[OfATable], ...] = get_args(OfATable)
-ABOUT_PROPERTIES: tuple[type[OfAProperty], ...] = (CloseDay,)
+ABOUT_PROPERTIES: tuple[type[OfAProperty], ...] = get_args(OfAProperty)
+ABOUT_PLAYERS: tuple[type[OfAPlayer], ...] = get_args(OfAPlayer)
 
 
 def stream_of(data: OfATable | OfAProperty) -> UUID:
     """The stream of a report that is about no round."""
+    if isinstance(data, OfAPlayer):
+        return PLAYERS_STREAM
     return days_stream(data.property) if isinstance(data, OfAProperty) else table_stream(data.table)
 
 

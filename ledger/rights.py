@@ -29,10 +29,13 @@ from ledger.reports import (
     CountDrop,
     Data,
     DeclineCorrection,
+    ErasePlayer,
     GiveUpNumbers,
+    HoldPlayer,
     HoldRound,
     IssueColourChips,
     Malformed,
+    OfAProperty,
     OpenRound,
     PlaceBet,
     ProposeCorrection,
@@ -41,6 +44,7 @@ from ledger.reports import (
     RecordLateBet,
     RecordOutcome,
     RecordThrow,
+    ReleasePlayer,
     ReleaseRound,
     ReopenBetting,
     Report,
@@ -61,6 +65,7 @@ _THE_STAFF: tuple[Who, ...] = ("terminal", "dealer", "supervisor")
 _THE_OFFICE: tuple[Who, ...] = ("supervisor", "auditor", "admin")
 _A_CAGE: tuple[Who, ...] = ("supervisor", "cage")
 _A_COUNT: tuple[Who, ...] = ("cage", "admin")
+_AN_ADMIN: tuple[Who, ...] = ("admin",)
 EVERYBODY: tuple[Who, ...] = ("terminal", *get_args(Role))
 """All there are."""
 
@@ -94,6 +99,9 @@ ACTS: Mapping[type[Data], tuple[Who, ...]] = {
     CancelSlip: ("supervisor", "cage", "admin"),  # of a drop, the count team alone
     IssueColourChips: _THE_STAFF,
     CloseDay: _A_COUNT,
+    ErasePlayer: _AN_ADMIN,
+    HoldPlayer: _AN_ADMIN,
+    ReleasePlayer: _AN_ADMIN,
 }
 """What is reported → who may report it. An auditor is nowhere in it."""
 OF_ONES_OWN: Mapping[type[Data], tuple[Who, ...]] = {
@@ -166,7 +174,7 @@ def verify_act(report: Report, table: str, house: Property | None, played: Prope
     if not report.personal:
         if caller.terminal is not None and caller.terminal not in terminals_of(table, house, played):
             raise _not_allowed(
-                f"terminal {caller.terminal} is not one of {'property' if isinstance(body, CloseDay) else 'table'} {table}",
+                f"terminal {caller.terminal} is not one of {'property' if isinstance(body, OfAProperty) else 'table'} {table}",
                 f"/terminals/{caller.terminal}",
                 "a terminal acts for its own table; the property's configuration names the terminals of each",
             )
@@ -176,7 +184,7 @@ def verify_act(report: Report, table: str, house: Property | None, played: Prope
         raise _nobody()
     roles = roles_of(caller.person, () if house is None else (house,)).intersection(may)
     if not roles:
-        where = f"in property {table}" if isinstance(body, CloseDay) else f"at table {table}"
+        where = f"in property {table}" if isinstance(body, OfAProperty) else f"at table {table}"
         raise _not_allowed(f"{caller.person} may not do this {where}", caller.person, _takes(may))
     if isinstance(body, SignOn | SignOff) and roles == {"dealer"} and (body.person, body.role) != (caller.person, "dealer"):
         raise _not_allowed("a dealer signs on and off as dealer, and for nobody else", caller.person, "have a supervisor do it")

@@ -24,6 +24,9 @@ from ledger.events import (
     FillRecorded,
     GamingDayClosed,
     NumbersGivenUp,
+    PlayerErased,
+    PlayerHeld,
+    PlayerReleased,
     Recorded,
     RoundOpened,
     SlipCancelled,
@@ -178,11 +181,20 @@ def _given_up(registers: Registers, recorded: Recorded, body: NumbersGivenUp) ->
     """It is read in the log (view `ledger.given_up`), and no figure changes."""
 
 
+def _player(registers: Registers, recorded: Recorded, body: PlayerErased | PlayerHeld | PlayerReleased) -> None:
+    """It is read in the log (`projections.players.register`), and no figure changes. What is erased, whoever calls has put out of
+    sight in all events (`ledger.erasure`).
+    """
+
+
 _OF_NO_ROUND: dict[type[Event], Callable[[Registers, Recorded, Any], None]] = {
     DocumentRecorded: _document,
     StaffSignedOn: Registers.sign_on,
     StaffSignedOff: Registers.sign_off,
     NumbersGivenUp: _given_up,
+    PlayerErased: _player,
+    PlayerHeld: _player,
+    PlayerReleased: _player,
 }
 
 _OF_THE_CAGE: dict[type[Event], Callable[[Cage, Recorded, Any], None]] = {

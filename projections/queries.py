@@ -19,7 +19,7 @@ import msgspec
 import psycopg
 from psycopg import sql
 
-from ledger.store import log
+from ledger import erasure
 from projections.tally import Line
 from projections.views import RoundView, view
 
@@ -328,7 +328,7 @@ def _summary(fields: dict[str, Any]) -> RoundSummary:
 
 def round_view(conn: Connection, round_id: UUID) -> RoundView | None:
     """One round with its bets and movements, folded from its own events at this moment; None where there is no such round."""
-    return view(log.stream(conn, round_id))
+    return view(erasure.stream(conn, round_id))
 
 
 def positions(conn: Connection, schema: str = "projection") -> list[ProjectionPosition]:

@@ -28,7 +28,7 @@ from psycopg import sql
 
 import ledger.events
 import projections
-from ledger import __version__
+from ledger import __version__, erasure
 from ledger.errors import Refusal
 from ledger.store import codec, log, migrate
 from projections.replay import Difference, Progress, compare_table
@@ -295,6 +295,7 @@ def fold() -> str:
         *sorted(Path(projections.__file__).parent.glob("*.py")),
         *sorted(Path(ledger.events.__file__).parent.glob("*.py")),
         Path(codec.__file__),
+        Path(erasure.__file__),
     ]
     digest = hashlib.sha256()
     for source in sources:

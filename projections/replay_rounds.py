@@ -20,7 +20,8 @@ import psycopg
 from psycopg import sql
 
 from ledger.errors import Refusal
-from ledger.events import Recorded, RoundOpened
+from ledger.events import PlayerErased, Recorded, RoundOpened
+from ledger.reports import PLAYERS_STREAM
 from ledger.store import codec, log
 from projections.checks import Contradiction
 from projections.replay import SCRATCH, WAIT, Comparison, Difference, compare_table, concerned, make_copies, positions, session
@@ -48,14 +49,21 @@ class _Found(NamedTuple):
 def rounds_of(
     dsn: str, *, day: str | None = None, table: str | None = None, round: UUID | None = None, upto: int | None = None
 ) -> list[UUID]:
-    """The rounds of a gaming day (YYYY-MM-DD) and a table, in the order in which they were opened; of none given, all."""
+    """The rounds of a gaming day (YYYY-MM-DD) and a table, in the order in which they were opened; of none given, all.
+
+    Those as well that only the live tables know: of these, all that is live differs from the log.
+    """
     with psycopg.connect(dsn, autocommit=True) as conn:
         rows = conn.execute(
-            "SELECT originator_id FROM ledger.events WHERE topic = %(topic)s "
-            "AND (%(round)s::uuid IS NULL OR originator_id = %(round)s) "
-            "AND (%(upto)s::bigint IS NULL OR notification_id <= %(upto)s) "
-            "AND (%(day)s::text IS NULL OR convert_from(state, 'UTF8')::jsonb->>'gaming_day' = %(day)s) "
-            "AND (%(table)s::text IS NULL OR convert_from(state, 'UTF8')::jsonb->>'table' = %(table)s) ORDER BY notification_id",
+            "SELECT round, at FROM ("
+            "SELECT originator_id AS round, notification_id AS at, said->>'gaming_day' AS day, said->>'table' AS place "
+            "FROM ledger.events CROSS JOIN LATERAL (SELECT convert_from(state, 'UTF8')::jsonb AS said) AS s "
+            "WHERE topic = %(topic)s "
+            "UNION ALL "
+            "SELECT round, first_position, gaming_day::text, table_id FROM projection.rounds AS r WHERE NOT EXISTS "
+            "(SELECT FROM ledger.events AS e WHERE e.originator_id = r.round AND e.topic = %(topic)s)"
+            ") AS rounds WHERE (%(round)s::uuid IS NULL OR round = %(round)s) AND (%(upto)s::bigint IS NULL OR at <= %(upto)s) "
+            "AND (%(day)s::text IS NULL OR day = %(day)s) AND (%(table)s::text IS NULL OR place = %(table)s) ORDER BY at",
             {"topic": RoundOpened.TOPIC, "round": round, "upto": upto, "day": day, "table": table},
         )
         return [row[0] for row in rows]
@@ -172,6 +180,8 @@ class _Folding:
     def __init__(self, live: Connection, scratch: Connection, reached: dict[str, int], upto: int | None) -> None:
         self._live = live
         self._scratch = scratch
+        self._erased = reached
+        """Up to where the live tables show no erased player."""
         self._reached = {name: at if upto is None else min(at, upto) for name, at in reached.items()}
         self._upto = upto
 
@@ -183,20 +193,26 @@ class _Folding:
                 some = [
                     each
                     for each in events
-                    if type(each.body) in projection.events and each.position <= self._reached[projection.name]
+                    if type(each.body) in projection.events and each.position <= self._folded(projection.name, each)
                 ]
                 try:
                     if some:
                         projection.apply(cursor, some)
                 except Contradiction as error:
                     return _Found(_stopped(projection.name, error), len(events), {})
-            return self._compared(batch, len(events))
+            return self._compared(batch, sum(each.stream != PLAYERS_STREAM for each in events))
+
+    def _folded(self, name: str, recorded: Recorded) -> int:
+        """Up to where such an event counts: an erasure, as far as the live tables are, also for what was before it."""
+        return (self._erased if isinstance(recorded.body, PlayerErased) else self._reached)[name]
 
     def _events(self, batch: Batch) -> list[Recorded]:
+        """The rounds' events, and what is shown of their players."""
         rows = self._live.execute(
             "SELECT notification_id, originator_id, originator_version, topic, state FROM ledger.events "
-            "WHERE originator_id = ANY (%s) AND notification_id <= %s ORDER BY notification_id",
-            (list(batch), max(self._reached.values())),
+            "WHERE originator_id = ANY (%s) AND notification_id <= %s OR originator_id = %s AND notification_id <= %s "
+            "ORDER BY notification_id",
+            (list(batch), max(self._reached.values()), PLAYERS_STREAM, max(self._erased.values())),
             binary=True,
         )
         return [

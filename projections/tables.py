@@ -14,12 +14,14 @@ import msgspec
 import psycopg
 from psycopg import sql
 
+from ledger import erasure
 from ledger.events import EVENTS, DocumentRecorded, Event, Recorded
 from projections.fold import Movement, keep_books
 from projections.kept import Kept, copy, copy_in
 from projections.known import BY_KIND, CORRECTIONS, DAYS, HOLDS, ROUNDS, STAFF, known
 from projections.moments import changes, earliest
 from projections.placed import write_bets
+from projections.players import erase
 from projections.rows import ChipsRow, LateBetRow, VoidRow
 from projections.tally import COUNTED, Heading, Line, count_up
 
@@ -41,6 +43,10 @@ class Projection:
 
 
 def _apply_ledger(cursor: Cursor, events: Sequence[Recorded]) -> None:
+    erased = erasure.names(cursor, events[-1].position)
+    erase(cursor, events)
+    if erased:
+        events = [erasure.shown(recorded, erased) for recorded in events]
     before = known(cursor, events)
     books = keep_books(events, before)
     _write(cursor, ROUNDS, books.rounds, before.rounds)

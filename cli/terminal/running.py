@@ -161,7 +161,7 @@ def _play(
         sender.wake()
         events += 1
 
-    began = time.monotonic()
+    began, waits = time.monotonic(), False
     if left := outbox.latest_round(_type_of(OpenRound)):
         for event in play.rest(opened(left), standing(left)):
             happen(event)
@@ -174,6 +174,10 @@ def _play(
                 happen(event)
             done += 1
             progress.update(done)
+            if sender.sent.stuck and not waits:
+                stands = outbox.standing()
+                say(f"events begin to wait in the outbox, {stands.waiting} by now: {visible(stands.last_problem or 'not sent')}")
+            waits = sender.sent.stuck
             if rate and done != rounds:
                 until = began + done / rate
                 told.wait(max(0.0, min(until, began + (seconds or 1e9)) - time.monotonic()))

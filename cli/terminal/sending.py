@@ -35,7 +35,8 @@ if TYPE_CHECKING:
         "    --token-file ~/token --outbox T-R01.outbox                      a person's act",
         "roundledger terminal send --outbox T-R01.outbox < events.ndjson",
         "roundledger terminal send --outbox T-R01.outbox < /dev/null       only send what waits",
-        codes="0 all that was put in was accepted, 1 something still waits or was rejected, 2 could not be done.",
+        codes="0 all that was put in, or else all that waited, was accepted; 1 some of it waits, or something was rejected; "
+        "2 could not be done.",
     )
 )
 @click.argument("type_", metavar="[TYPE", required=False)
@@ -91,9 +92,21 @@ def send(
                 else:
                     flushed, act = _acted(outbox, found, events[0], token)
         _tell(outbox, put, flushed, act, before, form)
-    if flushed is not None and (flushed.waiting or flushed.rejected or flushed.failure):
+        waits = flushed is not None and _waits(outbox, flushed, put, act)
+    if flushed is not None and (waits or flushed.rejected or flushed.failure):
         return 1
     return 0 if act is None or act.taken else 1
+
+
+def _waits(outbox: Outbox, flushed: Flushed, put: list[Event], act: _Act | None) -> bool:
+    """Whether any of what this call was about waits still; where it was about nothing of its own, anything at all.
+
+    What was put in before and waits is told, and is no fault of what was sent now.
+    """
+    if not put and act is None:
+        return flushed.waiting > 0
+    own = {event.id for event in put}
+    return any(event.id in own for event in outbox.turned_away(-1))
 
 
 class _Act(NamedTuple):

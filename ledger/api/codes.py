@@ -16,7 +16,9 @@ from ledger.reports import (
     CountDrop,
     Data,
     DeclineCorrection,
+    ErasePlayer,
     GiveUpNumbers,
+    HoldPlayer,
     HoldRound,
     IssueColourChips,
     OpenRound,
@@ -27,6 +29,7 @@ from ledger.reports import (
     RecordLateBet,
     RecordOutcome,
     RecordThrow,
+    ReleasePlayer,
     ReleaseRound,
     ReopenBetting,
     RestoreChips,
@@ -38,7 +41,7 @@ from ledger.reports import (
 )
 
 ANY_EVENT = (
-    *("LGR-0103", "LGR-0106", "LGR-0107", "LGR-0108", "LGR-0122"),
+    *("LGR-0103", "LGR-0106", "LGR-0107", "LGR-0108", "LGR-0122", "LGR-0123", "LGR-0124"),
     *("LGR-0301", "LGR-0303", "LGR-0304", "LGR-0307"),
     *("LGR-0503", "LGR-0504", "LGR-0521", "LGR-0524"),
     *("LGR-0801", "LGR-0804"),
@@ -89,6 +92,9 @@ BY_REPORT: Mapping[type[Data], tuple[str, ...]] = {
     CancelSlip: (*_TABLE, "LGR-0262", "LGR-0263"),
     IssueColourChips: (*_TABLE, "LGR-0104", "LGR-0105", "LGR-0222", "LGR-0264"),
     CloseDay: ("LGR-0270", "LGR-0271", "LGR-0273", "LGR-0274", "LGR-0275", "LGR-0276", "LGR-0612", "LGR-0277"),
+    ErasePlayer: ("LGR-0280", "LGR-0281", "LGR-0282", "LGR-0612"),
+    HoldPlayer: ("LGR-0222", "LGR-0280", "LGR-0612"),
+    ReleasePlayer: ("LGR-0283", "LGR-0612"),
 }
 """What a report says → with which codes it can be refused, beside those of `ANY_EVENT`."""
 

@@ -23,7 +23,7 @@ import psycopg
 from ledger.errors import Refusal
 from ledger.sequences import accounted
 from ledger.store import credentials, log, migrate
-from ledger.store.sequences import standings
+from ledger.store.sequences import set_back, standings
 from ledger.store.standing import oldest_writing
 from ledger.store.wake import Bell, Listener
 from projections import queries
@@ -48,6 +48,7 @@ FINDINGS = {
     "DR-14": "A dead process holds a table",
     "DR-15": "Somebody keeps others waiting",
     "DR-16": "The service does not come along",
+    "DR-17": "A terminal's epochs go back",
 }
 """Every code with what was found."""
 
@@ -60,6 +61,8 @@ ROOM, ROOM_SHARE = 1 << 30, 0.05
 """Bytes, and the part of the disk, that have to be free."""
 SOON = timedelta(days=14)
 WAITS_LONG = timedelta(hours=24)
+LONG_AGO = timedelta(days=14)
+"""After which nobody is told of a terminal's higher epoch any more: no round has anything of it."""
 QUEUE = 1000
 """Reports that may wait for the next commit."""
 _HEARD = 2.0
@@ -378,6 +381,14 @@ def _terminals(asked: Examination) -> Found:
                 "roundledger terminal status at the terminal shows what its outbox still holds; what is lost, a supervisor "
                 "gives up (NumbersGivenUp)",
             )
+    for back in set_back(asked.conn, LONG_AGO):
+        yield _finding(
+            "DR-17",
+            f"terminal {back.terminal} reports under epoch {back.epoch}, and before that did under {back.highest}: a bet that "
+            "comes after the bell of the higher one has no proof that it was in time (LGR-0210)",
+            "where the terminal's clock is behind, set it and open the outbox anew, which draws its epoch from the clock; where "
+            f"it was ahead before and is right now, nothing is to be done, and this is told for {LONG_AGO.days} days",
+        )
     yield f"{epochs} epochs"
 
 

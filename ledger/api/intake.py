@@ -28,6 +28,7 @@ from ledger.money import minor_digits, parse_minor
 from ledger.pseudonyms import verify_pseudonym
 from ledger.reports import (
     PLAYERS,
+    PLAYERS_STREAM,
     TYPES,
     Body,
     Caller,
@@ -321,7 +322,8 @@ def _subject(item: Mapping[str, Any], topic: str) -> UUID:
     if topic in plain.OF_TABLES:
         return table_stream(_name(item, "is the table's id"))
     if topic in plain.OF_PROPERTIES:
-        return days_stream(_name(item, "is the property's id"))
+        house = _name(item, "is the property's id")
+        return PLAYERS_STREAM if topic in plain.OF_PLAYERS else days_stream(house)
     return _uuid(item, "subject", "is the round's UUID")
 
 

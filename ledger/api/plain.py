@@ -16,7 +16,7 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.reports import ABOUT_PROPERTIES, ABOUT_TABLES, TYPES, Data
+from ledger.reports import ABOUT_PLAYERS, ABOUT_PROPERTIES, ABOUT_TABLES, TYPES, Data
 
 _Id = Annotated[str, msgspec.Meta(min_length=36, max_length=36)]
 """Of the forms of a UUID that msgspec reads, only that with hyphens has this length."""
@@ -56,6 +56,8 @@ class Plain(msgspec.Struct, frozen=True):
 
 
 OF_TABLES = frozenset(type_ for type_, model in TYPES.items() if model in ABOUT_TABLES)
+OF_PLAYERS = frozenset(type_ for type_, model in TYPES.items() if model in ABOUT_PLAYERS)
+"""Types of events about a player's reference; their subject is a property."""
 OF_PROPERTIES = frozenset(type_ for type_, model in TYPES.items() if model in ABOUT_PROPERTIES)
 """Types of events whose subject is a table or a property and no round; they come a few times a shift, and are not read here."""
 _TYPED = [

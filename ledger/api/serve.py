@@ -18,6 +18,7 @@ from ledger.api.access import Access
 from ledger.api.app import create_app
 from ledger.api.closings import Closings
 from ledger.api.door import Noted
+from ledger.api.erasures import Erasures
 from ledger.api.feed import LIMITS, Feed, Limits
 from ledger.api.metrics import Metrics
 from ledger.api.rate import RATE, Rate
@@ -123,7 +124,7 @@ def opened(
     """
     require_current(dsn)
     beyond = not is_loopback(host, port)
-    rounds = Rounds(dsn, verify_closing=Closings(dsn).verify)
+    rounds = Rounds(dsn, verify_closing=Closings(dsn).verify, verify_player=Erasures(dsn).verify)
     try:
         with SqlReader(dsn) as reader:
             if beyond and not any(key.state(datetime.now(UTC)) == "live" for key in reader.register().keys):

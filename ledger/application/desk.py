@@ -6,14 +6,14 @@ one round is arranged here: which round a table has open, and the successor that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
-from ledger import money, rights
+from ledger import erasure, money, rights
 from ledger.application.group import Group, Sitting
 from ledger.application.memory import Memory
 from ledger.cage import CHIP_KINDS
@@ -24,6 +24,8 @@ from ledger.events.body import numbering
 from ledger.houses import House, Houses
 from ledger.property import Property
 from ledger.reports import (
+    PLAYERS,
+    PLAYERS_STREAM,
     ApproveCorrection,
     CancelSlip,
     ChangeBet,
@@ -34,10 +36,14 @@ from ledger.reports import (
     CountChips,
     CountDrop,
     DeclineCorrection,
+    ErasePlayer,
     GiveUpNumbers,
+    HoldPlayer,
     HoldRound,
     IssueColourChips,
     Malformed,
+    OfAPlayer,
+    OfAProperty,
     OfATable,
     OpenRound,
     PlaceBet,
@@ -47,6 +53,7 @@ from ledger.reports import (
     RecordLateBet,
     RecordOutcome,
     RecordThrow,
+    ReleasePlayer,
     ReleaseRound,
     ReopenBetting,
     Report,
@@ -68,15 +75,25 @@ from ledger.store.recorder import Closing, Hindrance
 
 VerifyClosing = Callable[[Property, CloseDay], None]
 """Raises the Refusal of a gaming day that cannot be closed so, by what the read side knows of it."""
+VerifyPlayer = Callable[[OfAPlayer, Sequence[str]], None]
+"""Raises the Refusal of a player whom no event names, or of whom something is unfinished, by what the read side knows. It is told
+the tables that are configured."""
 
 
 class Desk:
     """Decides reports, one after the other. Not thread-safe: the application holds it."""
 
-    def __init__(self, houses: Houses, memory: Memory, verify_closing: VerifyClosing | None = None) -> None:
+    def __init__(
+        self,
+        houses: Houses,
+        memory: Memory,
+        verify_closing: VerifyClosing | None = None,
+        verify_player: VerifyPlayer | None = None,
+    ) -> None:
         self._houses = houses
         self._memory = memory
         self._verify_closing = verify_closing
+        self._verify_player = verify_player
 
     def decide(self, report: Report, group: Group) -> list[RoundEvent]:
         """The events of a report that is accepted; raises the Refusal otherwise, changing nothing."""
@@ -121,12 +138,19 @@ class Desk:
             raise body.refusal
         if isinstance(body, CloseDay):
             return self._close_day(report, body, group)
+        if isinstance(body, OfAPlayer):
+            return self._decide_on_player(report, body, group)
         about_table = _ABOUT_TABLES.get(type(body))
         if about_table is None:
             raise Refusal("LGR-0107", "no round takes such a report", field="type", value=report.type)
         assert isinstance(body, OpenRound | OfATable)
         self._rest_on_roles(report, group)
-        rights.verify_act(report, body.table, self._houses.property_of(body.table))
+        house = self._houses.property_of(body.table)
+        if house is None and report.personal:
+            # Who may do such a thing at no table is told that; whoever may, that there is no such table.
+            rights.verify_act_somewhere(report, self._houses.properties().values())
+            self._houses.table(body.table)
+        rights.verify_act(report, body.table, house)
         return about_table(self, report, body, _origin(report, self._houses.tolerance(body.table)), group)
 
     def _sit(self, report: Report, group: Group) -> Sitting:
@@ -239,7 +263,7 @@ class Desk:
         """
         changed = self._memory.reread_round(report.round, group)
         body = report.body
-        if isinstance(body, OpenRound | OfATable | CloseDay):
+        if isinstance(body, OpenRound | OfATable | OfAProperty):
             changed |= self._houses.read()
         if isinstance(body, OpenRound):
             changed |= self._memory.reread_table(body.table, group)
@@ -249,6 +273,8 @@ class Desk:
             changed |= self._memory.reread_days(None if house is None else house.id, group)
         elif isinstance(body, CloseDay):
             changed |= self._memory.reread_days(body.property, group)
+        elif isinstance(body, OfAPlayer):
+            changed |= self._memory.reread_players(group)
         return changed
 
     # What is about a table: its rounds begin, its people come and go, its slips are written and signed.
@@ -362,6 +388,7 @@ class Desk:
 
     def _issue_colours(self, report: Report, body: IssueColourChips, origin: Origin, group: Group) -> list[RoundEvent]:
         house = self._verify_table(report, body.table, group)
+        self._verify_named(body)
         record = self._memory.record(body.table)
         record.issue_colours(body, house.table.currency, origin)
         return record.collect_events()
@@ -409,6 +436,53 @@ class Desk:
         days.close(body, now, since, origin)
         return days.collect_events()
 
+    # What is about a player's reference.
+
+    def _decide_on_player(self, report: Report, body: OfAPlayer, group: Group) -> list[RoundEvent]:
+        self._rest_on_roles(report, group)
+        rights.verify_act(report, body.property, self._houses.properties().get(body.property))
+        self._houses.configured(body.property)
+        if report.round != PLAYERS_STREAM:
+            raise Refusal("LGR-0108", "the subject is the property", field="subject", value=str(report.round))
+        players = self._memory.players()
+        origin = _origin(report, None)
+        match body:
+            case ErasePlayer():
+                players.verify_erase(body, origin)
+                self._verify_idle(body.player)
+                self._verify_by_read_side(body)
+                players.erase(body, origin)
+            case HoldPlayer():
+                players.verify_hold(body, origin)
+                self._verify_by_read_side(body)
+                players.hold(body, origin)
+            case ReleasePlayer():
+                players.release(body, origin)
+        return players.collect_events()
+
+    def _verify_idle(self, player: str) -> None:
+        """Raises Refusal LGR-0282 where the player is in a round that is under way."""
+        round_ = self._memory.plays(player)
+        if round_ is not None:
+            raise Refusal(
+                "LGR-0282",
+                f"the player is in round {round_}, which is not settled",
+                field="data.player",
+                value=player,
+                help="erase the player once the round has ended",
+            )
+
+    def _verify_by_read_side(self, body: OfAPlayer) -> None:
+        if self._verify_player is not None:
+            self._verify_player(body, [table.id for house in self._houses.properties().values() for table in house.tables])
+
+    def _verify_named(self, body: PlaceBet | ChangeShooter | RecordLateBet | ProposeCorrection | IssueColourChips) -> None:
+        """Raises Refusal LGR-0123 where it is about a player who is erased."""
+        named = PLAYERS[type(body)]
+        player = getattr(body, named)
+        if player is not None:
+            self._memory.players().verify_named(player, f"data.{named}")
+
     def _present(self, opened: RoundOpened, at: datetime, group: Group) -> date:
         """The gaming day to which something is posted that happens now, in the property of a round."""
         return self._days(opened.property, group).present(self._houses.gaming_day(opened, at))
@@ -416,6 +490,7 @@ class Desk:
     # What is about a round.
 
     def _place(self, round_: Round, rules: Regulation, body: PlaceBet, origin: Origin, group: Group) -> Round | None:
+        self._verify_named(body)
         player, spot, stake, currency = body.player, body.spot, body.stake, body.currency
         if body.chip is not None and body.chip != "cash":
             origin = self._in_kind(round_, body, origin)
@@ -478,6 +553,7 @@ class Desk:
         round_.reopen_betting(origin)
 
     def _shooter(self, round_: Round, rules: Regulation, body: ChangeShooter, origin: Origin, group: Group) -> None:
+        self._verify_named(body)
         round_.change_shooter(body.shooter, origin)
 
     def _outcome(self, round_: Round, rules: Regulation, body: RecordOutcome, origin: Origin, group: Group) -> None:
@@ -505,6 +581,7 @@ class Desk:
         round_.restore_chips(rules, origin, restored_by=body.restored_by, source=body.source, bets=body.bets, note=body.note)
 
     def _late_bet(self, round_: Round, rules: Regulation, body: RecordLateBet, origin: Origin, group: Group) -> None:
+        self._verify_named(body)
         round_.record_late_bet(
             rules,
             origin,
@@ -523,6 +600,7 @@ class Desk:
         round_.release(origin, body.hold, finding=body.finding, correction=body.correction, note=body.note)
 
     def _propose(self, round_: Round, rules: Regulation, body: ProposeCorrection, origin: Origin, group: Group) -> None:
+        self._verify_named(body)
         round_.propose_correction(rules, Asked(**msgspec.structs.asdict(body)), origin)
 
     def _approve(self, round_: Round, rules: Regulation, body: ApproveCorrection, origin: Origin, group: Group) -> None:
@@ -530,7 +608,11 @@ class Desk:
         opened = round_.terms
         closed = self._days(opened.property, group).is_closed(opened.gaming_day)
         round_.posted_on = self._present(opened, origin.received_at, group) if closed else None
-        round_.approve_correction(rules, body.correction, origin)
+        try:
+            round_.approve_correction(rules, body.correction, origin)
+        except Refusal as refusal:
+            refusal.detail = erasure.in_words(refusal.detail, self._memory.players().erased)
+            raise
         if round_.status.ended and not before.ended:
             self._end(round_, None, group)
 

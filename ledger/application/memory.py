@@ -18,6 +18,7 @@ from ledger.cage import TableRecord
 from ledger.days import Days
 from ledger.errors import Refusal
 from ledger.events import RoundOpened
+from ledger.players import Players
 from ledger.round import Round, Status
 from ledger.sequences import Sequences
 from ledger.store.lease import Leases
@@ -44,6 +45,7 @@ class Memory:
         """What is on record of tables themselves."""
         self._days: dict[str, Days] = {}
         """Property → its gaming days."""
+        self._players: Players | None = None
         self.sequences = Sequences(recorder.datastore.get_connection)
         """What was received of the tables' terminals."""
 
@@ -142,6 +144,23 @@ class Memory:
             found.fold(self._recorder.stream(found.id))
         return found
 
+    # Players.
+
+    def players(self) -> Players:
+        """What was decided about players' references."""
+        found = self._players
+        if found is None:
+            found = Players()
+            found.fold(self._recorder.stream(found.id))
+            self._players = found
+        return found
+
+    def plays(self, player: str) -> UUID | None:
+        """A round under way that names the player; None where there is none."""
+        return self._recorder.round_under_way(player)
+
+    # What the log knows of days and slips.
+
     def hindrances(self, closing: Closing) -> list[Hindrance]:
         """What keeps a gaming day from being closed."""
         return self._recorder.hindrances(closing)
@@ -204,7 +223,11 @@ class Memory:
         """Reads which gaming days were closed since; True where it changes what is known. Raises as `_reread` does."""
         return self._reread(None if house is None else self._days.get(house), group)
 
-    def _reread(self, known: Round | TableRecord | Days | None, group: Group) -> bool:
+    def reread_players(self, group: Group) -> bool:
+        """Reads what was decided about players since; True where it changes what is known. Raises as `_reread` does."""
+        return self._reread(self._players, group)
+
+    def _reread(self, known: Round | TableRecord | Days | Players | None, group: Group) -> bool:
         """Raises the library's IntegrityError where the group has decided events of the stream on what is not its end any more.
 
         What came meanwhile has no place after them, nor before: the group is decided again.
@@ -226,3 +249,4 @@ class Memory:
         self._open.clear()
         self._records.clear()
         self._days.clear()
+        self._players = None

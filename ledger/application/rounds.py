@@ -25,6 +25,7 @@ from eventsourcing.application import Application
 from eventsourcing.persistence import DataError, InfrastructureFactory, IntegrityError, Mapper, OperationalError
 from eventsourcing.utils import Environment
 
+from ledger import erasure
 from ledger.application.answers import (
     again,
     as_it_said,
@@ -36,14 +37,14 @@ from ledger.application.answers import (
     untakeable,
     within,
 )
-from ledger.application.desk import Desk, VerifyClosing, rests_on_configuration
+from ledger.application.desk import Desk, VerifyClosing, VerifyPlayer, rests_on_configuration
 from ledger.application.group import Group
 from ledger.application.memory import Memory
 from ledger.errors import Refusal
 from ledger.events import Event
 from ledger.houses import Houses
 from ledger.property import Property
-from ledger.reports import CloseDay, GiveUpNumbers, PlaceBet, Received, Report, Verdict
+from ledger.reports import CloseDay, ErasePlayer, GiveUpNumbers, PlaceBet, Received, Report, Verdict
 from ledger.round import Origin, Round, RoundEvent
 from ledger.rules import Regulation
 from ledger.sequences import Line, weighed
@@ -82,11 +83,19 @@ class Rounds(Application[UUID]):
 
     name = "ledger"
 
-    def __init__(self, dsn: str, *, lease_idle: float = 2.0, verify_closing: VerifyClosing | None = None) -> None:
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        lease_idle: float = 2.0,
+        verify_closing: VerifyClosing | None = None,
+        verify_player: VerifyPlayer | None = None,
+    ) -> None:
         """The application on the database at `dsn`, whose schema must be current.
 
         `lease_idle`: seconds without a report after which a table may be given back to other processes. `verify_closing` is
         asked of each gaming day that is to be closed; without it, whoever posts the closing has looked at what is unfinished.
+        `verify_player` is asked of each player who is to be erased or held; without it, so has whoever posts that.
         """
         self._dsn = dsn
         super().__init__()
@@ -97,7 +106,7 @@ class Rounds(Application[UUID]):
         self._leases = Leases(dsn, idle=lease_idle)
         self._houses = Houses(self.events, self._recorder)
         self._memory = Memory(self._recorder, self._leases)
-        self._desk = Desk(self._houses, self._memory, verify_closing)
+        self._desk = Desk(self._houses, self._memory, verify_closing, verify_player)
 
     def construct_factory(self, env: Environment) -> InfrastructureFactory[Any]:
         """The store on this application's own connection string."""
@@ -169,12 +178,14 @@ class Rounds(Application[UUID]):
     def rest(self) -> None:
         """Gives back the tables that nobody has posted to for a while; for whoever calls `post`, between two calls.
 
-        And looks for configurations that other processes have applied: a terminal's word is not held against the log each time.
+        And looks for configurations that other processes have applied, and players that they have erased: a terminal's word is
+        not held against the log each time.
         """
         with self._lock:
             self._write_down(self._leases.idle())
             self._leases.rest()
             self._houses.read()
+            self._memory.reread_players(Group(doubt=False))
 
     def _write_down(self, tables: Iterable[str]) -> None:
         """What was received at tables that are about to be given back; until one of them shows that it cannot be written."""
@@ -451,13 +462,21 @@ class Rounds(Application[UUID]):
             return self._memory.load(id)
 
     def effects_of(self, round_: Round, correction: UUID) -> list[Event]:
-        """What the approval of a correction of the round would bring about; raises the reason where it could not be approved."""
+        """What the approval of a correction of the round would bring about, as it is shown; raises the reason where it could not
+        be approved.
+        """
         with self._lock, as_it_said():
             self._houses.read()
             round_.limits = self._houses.played_under(round_.terms).table.limits
             rules = self._houses.regulation(round_.terms.regulation_hash)
             now = datetime.now(UTC)
-            return round_.effects_of(rules, correction, Origin(correction, "", None, now, now))
+            erased = self._memory.players().erased
+            try:
+                effects = round_.effects_of(rules, correction, Origin(correction, "", None, now, now))
+            except Refusal as refusal:
+                refusal.detail = erasure.in_words(refusal.detail, erased)
+                raise
+            return [erasure.veiled(each, erased) for each in effects]
 
     def regulation_of(self, round_: Round) -> Regulation:
         """The regulation under which the round is played, by its content in the log."""
@@ -555,14 +574,17 @@ def _rejection(report: Report, refusal: Refusal) -> Rejection:
     return Rejection(report.event_id, report.terminal, report.epoch, report.sequence, report.round, mark(report), refusal)
 
 
+_ALONE = (CloseDay, ErasePlayer)
+
+
 def _without_repeats(reports: Sequence[Report], waiting: list[int]) -> tuple[list[int], list[int]]:
     """Splits off reports whose event id comes a second time in the group; they are answered after the first is stored.
 
-    A closing of a gaming day stands alone, for it asks the log what was stored before it.
+    A closing of a gaming day stands alone, for it asks the log what was stored before it; so does the erasure of a player.
     """
     if len(waiting) == 1:
         return waiting, []
-    closings = [n for n in waiting if type(reports[n].body) is CloseDay]
+    closings = [n for n in waiting if type(reports[n].body) in _ALONE]
     if not closings and len({reports[n].event_id for n in waiting}) == len(waiting):
         return waiting, []
     seen: set[UUID] = set()

@@ -58,6 +58,7 @@ CODES: dict[str, str] = {
     "SEQ_GAP": "An event is missing from its stream.",
     "SEQ_ORDER": "An event stands before one that came earlier in its stream, or twice.",
     "CLAIM_DIFF": "A report brought about more or fewer events than it says.",
+    "NUMBER_LOST": "A terminal's report was received and answered, and neither an event nor a rejection has its number.",
     "UNREADABLE": "An event cannot be read.",
     # What is made of the log.
     "ROW_DIFF": "A row of the live tables is not what the log folds to.",
@@ -65,7 +66,7 @@ CODES: dict[str, str] = {
     "ROW_EXTRA": "The live tables have a row that the log does not fold to.",
     "BALANCE_DIFF": "The balances of a currency do not sum to zero.",
     "NOT_FOLDED": "The live tables stand still, or have not come to the log's end.",
-    "SLIP_DIFF": "A slip does not add up, or what was signed is not what was written.",
+    "SLIP_DIFF": "A slip does not add up, or what was signed or cancelled is not what was written, or not by whom it has to be.",
 }
 """Reason code → what it means."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -17,10 +18,10 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.audit.gathering import OF_NO_ROUND, Row, decoded
+from ledger.audit.gathering import OF_NO_ROUND, Row, decoded, uuid
 from ledger.audit.scope import EVERYTHING, Scope
 from ledger.errors import Refusal
-from ledger.events import DocumentRecorded, GamingDayClosed, Recorded, RoundOpened, RoundSettled, RoundVoided
+from ledger.events import DocumentRecorded, GamingDayClosed, PlayerErased, Recorded, RoundOpened, RoundSettled, RoundVoided
 
 _CHUNK = 1 << 22
 """Bytes that are read at a time."""
@@ -29,7 +30,7 @@ _HEAD = re.compile(rb'"type":"roundledger\.([A-Za-z]+)\.v[0-9]+","subject":"([0-
 """Type and stream, as this program writes them."""
 _BESIDE = frozenset(kind.__name__.encode() for kind in OF_NO_ROUND)
 _OPENED, _SETTLED, _VOIDED = (kind.__name__.encode() for kind in (RoundOpened, RoundSettled, RoundVoided))
-_HOUSE = frozenset(kind.__name__.encode() for kind in (DocumentRecorded, GamingDayClosed))
+_HOUSE = frozenset(kind.__name__.encode() for kind in (DocumentRecorded, GamingDayClosed, PlayerErased))
 
 
 class _Line(msgspec.Struct, gc=False):
@@ -78,7 +79,7 @@ class Survey(NamedTuple):
     """Streams that are not under way in it → their events up to one that ends the round, with that; and those behind it, None
     where none does."""
     house: tuple[Recorded, ...]
-    """The documents, and the days that were closed."""
+    """The documents, the days that were closed, and the players that were erased."""
 
 
 class ExportSource:
@@ -127,7 +128,7 @@ class ExportSource:
     def _read(self, file: IO[bytes], size: int) -> bytes:
         try:
             return file.read(size)
-        except (EOFError, gzip.BadGzipFile, OSError) as error:
+        except (EOFError, gzip.BadGzipFile, zlib.error, OSError) as error:
             raise Refusal(
                 "LGR-0740", f"the file cannot be read: {error}", field="--from", value=str(self.path), help="fetch it once more"
             ) from error
@@ -135,7 +136,7 @@ class ExportSource:
     # The first reading.
 
     def survey(self) -> tuple[list[Recorded], dict[UUID, int]]:
-        """The documents, and the days that were closed; and of which rounds something follows their end."""
+        """The documents, days that were closed and players that were erased; and of which rounds something follows the end."""
         seen = [self.survey_part(part) for part in self.parts(1)]
         return [each for survey in seen for each in survey.house], following(seen)
 
@@ -177,13 +178,7 @@ class ExportSource:
             for line in lines:
                 row = self._of(line)
                 if row[0] <= last:
-                    raise Refusal(
-                        "LGR-0741",
-                        f"position {row[0]} comes after position {last}",
-                        field="--from",
-                        value=str(self.path),
-                        help="give the lines as roundledger feed wrote them",
-                    )
+                    raise out_of_order(self.path, row[0], last)
                 last = row[0]
                 yield row
 
@@ -191,6 +186,8 @@ class ExportSource:
         return self._of(self._line(line))
 
     def _of(self, line: _Line) -> Row:
+        if not (line.type.startswith(_PREFIX) and _is_number(line.position) and _is_number(line.version)):
+            raise self._no_export(f"type {line.type}, position {line.position}, version {line.version}")
         try:
             # A plain tuple in the place of a Row: to make one by its name takes three times as long.
             return cast(
@@ -298,7 +295,23 @@ def following(surveys: Iterable[Survey]) -> dict[UUID, int]:
                 opened.discard(stream)
                 found[stream] += behind
         opened |= survey.opened
-    return {UUID(stream.decode()): number for stream, number in found.items() if number}
+    return {uuid(stream.decode()): number for stream, number in found.items() if number}
+
+
+def out_of_order(path: Path, position: int, last: int) -> Refusal:
+    """What is said of an export in which a position comes behind one that is not before it. LGR-0741."""
+    return Refusal(
+        "LGR-0741",
+        f"position {position} comes after position {last}",
+        field="--from",
+        value=str(path),
+        help="give the lines as roundledger feed wrote them",
+    )
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a number as an export writes it: `int` reads more than that."""
+    return text.isascii() and text.isdecimal()
 
 
 def _compressed(path: Path) -> bool:

@@ -13,7 +13,7 @@ from psycopg import sql
 
 from ledger.audit.gathering import Row
 from ledger.audit.scope import EVERYTHING, Scope
-from ledger.events import DocumentRecorded, GamingDayClosed, Recorded, RoundOpened, RoundSettled, RoundVoided
+from ledger.events import DocumentRecorded, GamingDayClosed, PlayerErased, Recorded, RoundOpened, RoundSettled, RoundVoided
 from ledger.store import log
 
 Connection = psycopg.Connection[Any]
@@ -23,6 +23,26 @@ _BATCH = 200
 """Rounds that are fetched together where they are read one by one."""
 _TYPES = ("int8", "bytea", "int8", "text", "bytea", "int8", "int4")
 """Of the columns; of a stream's id its bytes."""
+
+
+_LOST = """
+WITH answered AS (
+    SELECT DISTINCT ON (terminal, epoch) terminal, epoch, table_id, received FROM ledger.sequences
+    WHERE position <= %(end)s ORDER BY terminal, epoch, since DESC
+), there AS (
+    SELECT terminal, epoch, range_agg(numbers) AS numbers FROM (
+        SELECT said.body->>'terminal' AS terminal, coalesce((said.body->>'epoch')::bigint, 0) AS epoch,
+               int8range((said.body->>'sequence')::bigint, (said.body->>'sequence')::bigint, '[]') AS numbers
+        FROM ledger.events AS e CROSS JOIN LATERAL (SELECT convert_from(e.state, 'UTF8')::jsonb AS body) AS said
+        WHERE e.caused IS NOT NULL AND e.notification_id <= %(end)s AND said.body ? 'sequence'
+        UNION ALL SELECT terminal, coalesce(epoch, 0), int8range(sequence, sequence, '[]')
+        FROM ledger.rejections WHERE sequence IS NOT NULL
+        UNION ALL SELECT terminal, epoch, int8range(first, last, '[]') FROM ledger.given_up
+    ) AS each GROUP BY terminal, epoch
+)
+SELECT a.terminal, a.epoch, a.table_id, a.received - coalesce(t.numbers, '{}') FROM answered AS a
+LEFT JOIN there AS t USING (terminal, epoch) WHERE NOT a.received <@ coalesce(t.numbers, '{}') ORDER BY 1, 2
+"""
 
 
 class Part(NamedTuple):
@@ -106,8 +126,8 @@ class LogSource:
     # What is in it.
 
     def survey(self) -> tuple[list[Recorded], dict[UUID, int]]:
-        """The documents, and the days that were closed; what follows the end of a round, its rows say."""
-        return log.at(self._conn, self._positions((DocumentRecorded.TOPIC, GamingDayClosed.TOPIC))), {}
+        """The documents, days that were closed and players that were erased; what follows the end of a round, its rows say."""
+        return log.at(self._conn, self._positions((DocumentRecorded.TOPIC, GamingDayClosed.TOPIC, PlayerErased.TOPIC))), {}
 
     def _positions(self, topics: Sequence[str]) -> list[int]:
         rows = self._conn.execute(
@@ -181,6 +201,17 @@ class LogSource:
         with self._conn.cursor() as cursor, cursor.copy(statement) as copy:
             copy.set_types(_TYPES)
             yield from cast(Iterator[Row], copy.rows())  # plain tuples, in the place of a Row
+
+    def lost_numbers(self) -> list[tuple[str, int, str, list[tuple[int, int]]]]:
+        """Terminal, epoch, table, and of its numbers that were answered for good the spans that nothing has any more.
+
+        What was received is kept beside the log, now and then, up to some position; the numbers themselves stand in the events
+        that the reports brought about, or in their rejections, or a person has given them up.
+        """
+        rows = self._conn.execute(_LOST, {"end": self.end}).fetchall()
+        return [
+            (terminal, epoch, table, [(span.lower, span.upper - 1) for span in spans]) for terminal, epoch, table, spans in rows
+        ]
 
     def whole_rounds(self, streams: Collection[UUID]) -> Iterator[Row]:
         """The events of these rounds, whatever the scope."""

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
+from ledger import erasure
+from ledger.audit.findings import Finding, finding
 from ledger.errors import Refusal
 from ledger.events import (
     EVENTS,
@@ -23,6 +25,9 @@ from ledger.events import (
     FillRecorded,
     GamingDayClosed,
     NumbersGivenUp,
+    PlayerErased,
+    PlayerHeld,
+    PlayerReleased,
     Recorded,
     RoundOpened,
     RoundSettled,
@@ -44,13 +49,16 @@ OF_NO_ROUND: frozenset[type[Event]] = frozenset(
         FillRecorded,
         GamingDayClosed,
         NumbersGivenUp,
+        PlayerErased,
+        PlayerHeld,
+        PlayerReleased,
         SlipCancelled,
         SlipConfirmed,
         StaffSignedOff,
         StaffSignedOn,
     }
 )
-"""What is in the stream of a table, a property or a document."""
+"""What is in the stream of a table, a property, a document, or of the players."""
 
 Stream: TypeAlias = bytes | str
 """A stream's id as it was read: the sixteen bytes of it, or its text. A UUID of it takes longer to make than all else here."""
@@ -75,14 +83,35 @@ Rounds: TypeAlias = Iterator[list[Row]]
 
 
 def uuid(stream: Stream) -> UUID:
-    """A stream's id."""
-    return UUID(bytes=stream) if isinstance(stream, bytes) else UUID(stream)
+    """A stream's id. Raises Refusal LGR-0740 where an export has none in its place."""
+    try:
+        return UUID(bytes=stream) if isinstance(stream, bytes) else UUID(stream)
+    except ValueError as error:
+        raise Refusal(
+            "LGR-0740",
+            "a line is no event of an export: its subject is no UUID",
+            field="subject",
+            value=str(stream),
+            help="give a file that roundledger feed wrote",
+        ) from error
 
 
 def decoded(row: Row) -> Recorded:
     """An event with its payload. Raises Refusal LGR-0504 where it cannot be read."""
     position, stream, version, topic, state, *_ = row
     return Recorded(position, uuid(stream), version, codec.decode(topic, state, " at position %d", position))
+
+
+def readable(rows: Iterable[Row], findings: list[Finding], erased: erasure.Names) -> list[Recorded]:
+    """The events that can be read, as they are shown; each that cannot becomes a finding."""
+    events = []
+    for row in rows:
+        try:
+            events.append(erasure.shown(decoded(row), erased))
+        except Refusal as refusal:
+            where = f"position {row[0]}, version {row[2]}, {row[3]}"
+            findings.append(finding("UNREADABLE", refusal.detail, stream=uuid(row[1]), found=where))
+    return events
 
 
 _OPENS, _SETTLES, _VOIDS, _BESIDE = "opens", "settles", "voids", "beside"

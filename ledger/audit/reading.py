@@ -11,20 +11,19 @@ says of them (`standing`) and what should be true (`want`); `Told.due` says what
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, TypeVar
 from uuid import UUID
 
+from ledger import erasure
 from ledger.audit.documents import Documents
-from ledger.audit.findings import Finding, finding
+from ledger.audit.findings import Finding
 from ledger.audit.from_export import ExportSource
-from ledger.audit.from_log import LogSource
-from ledger.audit.gathering import Gatherer, Row, decoded, uuid
+from ledger.audit.gathering import Gatherer, Row, readable
 from ledger.audit.judging import Judgement, judge
 from ledger.audit.scope import EVERYTHING, Scope
-from ledger.errors import Refusal
 from ledger.events import Recorded
 
 Part = TypeVar("Part")
@@ -40,7 +39,9 @@ class Source(Protocol[Part]):
         """The events of a part, those of one stream in its order."""
 
     def survey(self) -> tuple[list[Recorded], Mapping[UUID, int]]:
-        """The documents and the days that were closed; and stream → events behind a round's end, where rows do not say."""
+        """The documents, days that were closed and players that were erased; and stream → events behind a round's end, where rows
+        do not say.
+        """
 
     def whole_rounds(self, streams: Collection[UUID]) -> Iterator[Row]:
         """The events of these rounds, whatever the scope."""
@@ -54,6 +55,7 @@ class Reading:
         house, following = source.survey()
         self.documents = Documents.of_log(house)
         """The regulations and configurations that the log holds."""
+        self._erased = erasure.names_of(each.body for each in house)
         self.findings: list[Finding] = []
         """Events that cannot be read; complete once all rounds have come."""
         self._gatherer = Gatherer(wanted=scope.takes, afterwards=following)
@@ -72,27 +74,15 @@ class Reading:
         """The events of each round of the scope; one that is still under way comes at the end, as far as it has gone."""
         for part in self._source.parts(1):
             for rows in self._gatherer.whole(self._source.rows(part)):
-                yield readable(rows, self.findings)
+                yield readable(rows, self.findings, self._erased)
         for rows in self._gatherer.rest():
-            yield readable(rows, self.findings)
+            yield readable(rows, self.findings, self._erased)
 
     def judgements(self) -> Iterator[Judgement]:
         """Each round of the scope, judged."""
         for events in self.rounds():
             if events:
                 yield judge(events, self.documents, events[0].stream)
-
-
-def readable(rows: Iterable[Row], findings: list[Finding]) -> list[Recorded]:
-    """The events that can be read; each that cannot becomes a finding."""
-    events = []
-    for row in rows:
-        try:
-            events.append(decoded(row))
-        except Refusal as refusal:
-            where = f"position {row[0]}, version {row[2]}, {row[3]}"
-            findings.append(finding("UNREADABLE", refusal.detail, stream=uuid(row[1]), found=where))
-    return events
 
 
 @contextmanager
@@ -104,5 +94,7 @@ def reading(where: str | Path, scope: Scope = EVERYTHING) -> Iterator[Reading]:
     if isinstance(where, Path):
         yield Reading(ExportSource(where, scope), scope)
         return
+    from ledger.audit.from_log import LogSource
+
     with LogSource(where, scope) as source:
         yield Reading(source, scope)

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 import msgspec
 
+from ledger import erasure
 from ledger.audit.beside import Beside
 from ledger.audit.chains import Chains
 from ledger.audit.claims import Claimed, Claims
 from ledger.audit.documents import Documents
-from ledger.audit.findings import Finding
-from ledger.audit.from_export import ExportSource, Stretch, Survey, following
-from ledger.audit.from_log import LogSource
-from ledger.audit.gathering import Gatherer, Row, Stream, uuid
+from ledger.audit.findings import Finding, finding
+from ledger.audit.from_export import ExportSource, Stretch, Survey, following, out_of_order
+from ledger.audit.gathering import Gatherer, Row, Stream, readable, uuid
 from ledger.audit.judging import Judgement, judge
 from ledger.audit.plain import Looking, Plain
-from ledger.audit.reading import readable
 from ledger.audit.scope import EVERYTHING, Scope
 from ledger.audit.told import Link
 from ledger.events import Recorded
+
+if TYPE_CHECKING:
+    from ledger.audit.from_log import LogSource  # and psycopg, which a process that reads an export has no use for
 
 Progress = Callable[[int, int], None]
 """Called with the parts that are done, and how many there are."""
@@ -143,6 +148,8 @@ class Work(NamedTuple):
     """Of an export: the byte behind the last line."""
     house: tuple[Recorded, ...]
     following: Mapping[UUID, int]
+    erased: erasure.Names = erasure.NOBODY
+    """The players that are shown no more, by the events of `house`."""
 
 
 class Done(NamedTuple):
@@ -157,6 +164,8 @@ class Done(NamedTuple):
     following: Mapping[Stream, int]
     position: int
     claims: Mapping[UUID, Claimed] = {}
+    first: int = 0
+    """The position at which it begins; 0 where nothing is in it."""
 
 
 def audit(
@@ -183,11 +192,18 @@ def audit(
     return Audited(_in_order(merging.findings), merging.tally, merging.position, time.monotonic() - began)
 
 
+_Task = Callable[[Work, Any], Any]
+"""What is done with a part; a function of a module."""
+_Crew = Callable[[_Task, Work, Sequence[Any]], Iterator[Any]]
+"""Does a task with each part, in this process or in several, and gives what comes of each, in order."""
+
+
 class _Plan(NamedTuple):
     source: LogSource | ExportSource
     work: Work
     parts: list[Any]
-    jobs: int
+    crew: _Crew | None
+    """None where this process is to do it."""
 
 
 @contextmanager
@@ -199,62 +215,90 @@ def _plan(where: str | Path, scope: Scope, jobs: int, size: int | None) -> Itera
         jobs = jobs if size or length > _FEW_BYTES else 1
         parts = export.parts(_number(length, size or _PART_BYTES, jobs))
         bare = Work(where, scope, None, export.stop, (), {})
-        surveys: list[Survey] = list(_each(_survey_part, bare, parts, jobs))
-        house = tuple(each for survey in surveys for each in survey.house)
-        yield _Plan(export, bare._replace(house=house, following=following(surveys)), parts, jobs)
+        with _crew(jobs if len(parts) > 1 else 1) as crew:
+            surveys: list[Survey] = list((crew or _in_turn)(_survey_part, bare, parts))
+            house = tuple(each for survey in surveys for each in survey.house)
+            erased = erasure.names_of(each.body for each in house)
+            yield _Plan(export, bare._replace(house=house, following=following(surveys), erased=erased), parts, crew)
         return
-    with LogSource(where, scope) as source:
+    with _log_source(where, scope) as source:
         jobs = jobs if size or source.end > _FEW else 1
         house_events, follow = source.survey()
-        work = Work(where, scope, source.share(), -1, tuple(house_events), follow)
-        yield _Plan(source, work, list(source.parts(_number(source.end, size or _PART_EVENTS, jobs))), jobs)
+        erased = erasure.names_of(each.body for each in house_events)
+        work = Work(where, scope, source.share(), -1, tuple(house_events), follow, erased)
+        with _crew(jobs) as crew:
+            yield _Plan(source, work, list(source.parts(_number(source.end, size or _PART_EVENTS, jobs))), crew)
 
 
 def _judged(plan: _Plan) -> Iterator[Done]:
     """What comes of each part, in order."""
-    if plan.jobs == 1:
-        for part in plan.parts:
-            yield _judge_rows(plan.work, plan.source.rows(part))
+    if plan.crew is not None:
+        yield from plan.crew(_judge_part, plan.work, plan.parts)
         return
-    yield from _each(_judge_part, plan.work, plan.parts, plan.jobs)
+    for part in plan.parts:
+        yield _judge_rows(plan.work, plan.source.rows(part))
 
 
 def _number(length: int, size: int, jobs: int) -> int:
     return max(1, jobs, -(-length // size))
 
 
-def _each(task: Callable[[Work, Any], Any], work: Work, parts: Sequence[Any], jobs: int) -> Iterator[Any]:
-    """What comes of each part, in order. No more parts are under way than processes and one, so that results do not pile up."""
-    if jobs == 1 or len(parts) == 1:
-        for part in parts:
-            yield task(work, part)
+def _in_turn(task: _Task, work: Work, parts: Sequence[Any]) -> Iterator[Any]:
+    """The crew that is this process."""
+    for part in parts:
+        yield task(work, part)
+
+
+@contextmanager
+def _crew(jobs: int) -> Iterator[_Crew | None]:
+    """So many processes, begun once for all that they are given to do; None for one, which needs none besides this."""
+    if jobs == 1:
+        yield None
         return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_begin, initargs=(work,)) as pool:
-        waiting: list[Future[Any]] = []
-        try:
-            for part in parts:
-                waiting.append(pool.submit(_task, task, part))
-                if len(waiting) > jobs + 1:
-                    yield waiting.pop(0).result()
-            while waiting:
+    with TemporaryDirectory(prefix="roundledger-") as folder, ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        yield partial(_side_by_side, pool, jobs, Path(folder))
+
+
+def _side_by_side(
+    pool: ProcessPoolExecutor, jobs: int, folder: Path, task: _Task, work: Work, parts: Sequence[Any]
+) -> Iterator[Any]:
+    """The crew that is several processes. No more parts are under way than these and one, so that results do not pile up.
+
+    What holds for all parts may be large: each process reads it from a file, once.
+    """
+    told = folder / task.__name__
+    told.write_bytes(pickle.dumps(work))
+    waiting: list[Future[Any]] = []
+    try:
+        for part in parts:
+            waiting.append(pool.submit(_told, task, told, part))
+            if len(waiting) > jobs + 1:
                 yield waiting.pop(0).result()
-        finally:
-            for future in waiting:
-                future.cancel()
+        while waiting:
+            yield waiting.pop(0).result()
+    finally:
+        for future in waiting:
+            future.cancel()
 
 
 # In a process of its own.
 
-_works: list[Work] = []
-"""What this process was begun with."""
+
+def _told(task: _Task, told: Path, part: Any) -> Any:
+    return task(_work(told), part)
 
 
-def _begin(work: Work) -> None:
-    _works[:] = [work]
+@lru_cache(maxsize=1)
+def _work(told: Path) -> Work:
+    work = pickle.loads(told.read_bytes())  # noqa: S301 - of the process that began this one
+    assert isinstance(work, Work)
+    return work
 
 
-def _task(task: Callable[[Work, Any], Any], part: Any) -> Any:
-    return task(_works[0], part)
+def _log_source(dsn: str, scope: Scope, share: tuple[str, int] | None = None) -> LogSource:
+    from ledger.audit.from_log import LogSource
+
+    return LogSource(dsn, scope, share=share)
 
 
 def _survey_part(work: Work, part: Stretch) -> Survey:
@@ -271,7 +315,7 @@ def _looking(house: tuple[Recorded, ...]) -> tuple[Documents, Looking]:
 def _judge_part(work: Work, part: Any) -> Done:
     if isinstance(work.where, Path):
         return _judge_rows(work, ExportSource(work.where, work.scope, stop=work.stop).rows(part))
-    with LogSource(work.where, work.scope, share=work.share) as source:
+    with _log_source(work.where, work.scope, work.share) as source:
         return _judge_rows(work, source.rows(part))
 
 
@@ -282,18 +326,25 @@ def _judge_rows(work: Work, rows: Iterator[Row]) -> Done:
         wanted=None if work.scope.whole else work.scope.takes, afterwards=work.following, beside=done.beside.append
     )
     claims = Claims()
-    for round_ in gatherer.whole(rows):
-        _judge(round_, documents, looking, done, claims)
+    first = next(rows, None)
+    for round_ in gatherer.whole(rows if first is None else chain([first], rows)):
+        _judge(round_, documents, looking, done, claims, work.erased)
     done.tally.events = gatherer.events
-    return done._replace(left=gatherer.left(), following=gatherer.following, position=gatherer.position, claims=claims.left)
+    return done._replace(
+        left=gatherer.left(),
+        following=gatherer.following,
+        position=gatherer.position,
+        claims=claims.left,
+        first=0 if first is None else first[0],
+    )
 
 
-def _judge(rows: list[Row], documents: Documents, looking: Looking, done: Done, claims: Claims) -> None:
+def _judge(rows: list[Row], documents: Documents, looking: Looking, done: Done, claims: Claims, erased: erasure.Names) -> None:
     passed = looking.passes(rows)
     if passed is not None:
         done.tally.plain(passed)
         return
-    events = readable(rows, done.findings)
+    events = readable(rows, done.findings, erased)
     for recorded, row in zip(events, rows, strict=False) if len(events) == len(rows) else ():
         claims.take(recorded, row[6])
     judgement = judge(events, documents, uuid(rows[0][1]))
@@ -311,6 +362,8 @@ class _Merging:
         self.findings = list(self._documents.findings)
         self.tally = Tally()
         self.position = 0
+        self._reached = 0
+        """Up to where the parts that were taken go."""
         self._chains = Chains()
         self._beside = Beside()
         self._claims = Claims()
@@ -320,6 +373,10 @@ class _Merging:
 
     def take(self, done: Done) -> None:
         """The next part."""
+        if isinstance(self._work.where, Path) and done.first:  # of a database a part may be rounds from anywhere in it
+            if done.first <= self._reached:
+                raise out_of_order(self._work.where, done.first, self._reached)
+            self._reached = done.position
         self.tally.add(done.tally)
         self.findings += done.findings
         self.position = max(self.position, done.position)
@@ -336,10 +393,12 @@ class _Merging:
         self.findings += self._chains.finish()
         if self._work.scope.whole:
             self.findings += self._beside.findings
-            self.findings += self._claims.finish() if self._logged else []
+            if not isinstance(source, ExportSource):
+                self.findings += self._claims.finish()
+                self.findings += _lost(source) if self._work.scope.until is None else []
 
     def _take_beside(self, rows: list[Row]) -> None:
-        events = readable(rows, self.findings)
+        events = readable(rows, self.findings, self._work.erased)
         self._beside.take(events)
         if self._logged:
             for recorded, row in zip(events, rows, strict=False) if len(events) == len(rows) else ():
@@ -348,7 +407,7 @@ class _Merging:
     def _judge(self, rounds: Iterable[list[Row]]) -> None:
         done = Done(self.tally, self.findings, [], [], [], {}, 0)
         for rows in rounds:
-            _judge(rows, self._documents, self._looking, done, self._claims)
+            _judge(rows, self._documents, self._looking, done, self._claims, self._work.erased)
         self._chains.take(done.links)
 
     def _follow(self, source: LogSource | ExportSource) -> None:
@@ -359,7 +418,18 @@ class _Merging:
             gatherer = Gatherer(afterwards=self._work.following)
             rounds = [*gatherer.whole(source.whole_rounds(wanted)), *gatherer.rest()]
             for rows in rounds:
-                self._chains.answer(judge(readable(rows, []), self._documents, uuid(rows[0][1])))
+                self._chains.answer(judge(readable(rows, [], self._work.erased), self._documents, uuid(rows[0][1])))
+
+
+def _lost(source: LogSource) -> list[Finding]:
+    """Reports that were answered and are no longer there, though nothing else in the log shows it: whole rounds, for one."""
+    found = []
+    for terminal, epoch, table, spans in source.lost_numbers():
+        numbers = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in spans[:10])
+        more = f" and {len(spans) - 10} more spans" if len(spans) > 10 else ""
+        what = f"terminal {terminal}, epoch {epoch}, was answered for {numbers}{more}, and the log has nothing of them"
+        found.append(finding("NUMBER_LOST", what, table=table or None, found=numbers, command="roundledger terminals"))
+    return found
 
 
 def _in_order(findings: Sequence[Finding]) -> list[Finding]:

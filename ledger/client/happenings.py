@@ -83,8 +83,8 @@ def happened(
 
     `person` in the place of `terminal` is somebody who reports by a token and without a terminal, and so without an outbox.
     `round` is the round it belongs to. An opening without one begins a round with a fresh id; who signs on or off does so at the
-    table. Raises Refusal LGR-0108 where a field is not as it must be, or the round is missing, and LGR-0122
-    for a player by the number of a document.
+    table. Raises Refusal LGR-0108 where a field is not as it must be, or the round is missing, LGR-0122
+    for a player by the number of a document, and LGR-0124 for one who is called as an erased one is shown.
     """
     name, field = (person, "person") if terminal is None else (terminal, "terminal")
     if name is None or not is_name(name):

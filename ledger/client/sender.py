@@ -30,6 +30,8 @@ class Sent:
     """The latest, until an answer comes."""
     silence: float = 0.0
     """Seconds of the longest stretch in which every try failed."""
+    stuck: bool = False
+    """Whether something waits that a flush could not move; until nothing waits any more."""
 
 
 class Sender:
@@ -94,7 +96,9 @@ class Sender:
                 self.sent.failures += 1
                 silent = began if silent is None else silent
                 self.sent.silence = max(self.sent.silence, time.monotonic() - silent)
-            failing = failing + 1 if done.waiting and not done.judged else 0
+            moved = done.judged > 0 or not done.waiting
+            self.sent.stuck = done.waiting > 0 and (self.sent.stuck or not moved)
+            failing = 0 if moved else failing + 1
             if self._ended(done.waiting):
                 return
             if failing:

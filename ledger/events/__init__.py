@@ -67,6 +67,7 @@ from ledger.events.play import (
     ShooterChanged,
     ThrowRecorded,
 )
+from ledger.events.players import PlayerErased, PlayerHeld, PlayerReleased
 
 __all__ = [
     "EVENTS",
@@ -102,6 +103,9 @@ __all__ = [
     "OutcomeRecorded",
     "PayoutMade",
     "PlayerAdjusted",
+    "PlayerErased",
+    "PlayerHeld",
+    "PlayerReleased",
     "Recorded",
     "ReturnedBet",
     "RoundHeld",
@@ -156,6 +160,9 @@ Event = (
     | SlipCancelled
     | ColourChipsIssued
     | GamingDayClosed
+    | PlayerErased
+    | PlayerHeld
+    | PlayerReleased
     | DocumentRecorded
 )
 """Any payload of the log."""
@@ -197,6 +204,9 @@ EVENTS: tuple[type[Event], ...] = (
     SlipCancelled,
     ColourChipsIssued,
     GamingDayClosed,
+    PlayerErased,
+    PlayerHeld,
+    PlayerReleased,
     DocumentRecorded,
 )
 

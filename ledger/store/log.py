@@ -215,6 +215,14 @@ def read_all(conn: Connection, after: int = 0, upto: int | None = None, page: in
         after = events[-1].position
 
 
+def has_since(conn: Connection, after: int, topics: Sequence[str]) -> bool:
+    """Whether an event under one of these topics can be seen after position `after`."""
+    row = conn.execute(
+        "SELECT FROM ledger.events WHERE notification_id > %s AND topic = ANY (%s) LIMIT 1", (after, list(topics))
+    ).fetchone()
+    return row is not None
+
+
 class Key(NamedTuple):
     """An event without its payload."""
 

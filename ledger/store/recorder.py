@@ -259,6 +259,15 @@ _NUMBERED = """
 SELECT true FROM ledger.events
 WHERE topic IN ('FillRecorded.v1', 'CreditRecorded.v1') AND topic = %s AND ledger.slip_number(state) = %s
 """
+# What an event says is canonical JSON, and no reference has a character that would be escaped in it.
+_UNDER_WAY = """
+SELECT o.round FROM ledger.open_rounds AS o
+WHERE EXISTS (
+    SELECT FROM ledger.events AS e
+    WHERE e.originator_id = o.round
+      AND (position(%(player)s::bytea IN e.state) > 0 OR position(%(shooter)s::bytea IN e.state) > 0)
+) ORDER BY o.table_id LIMIT 1
+"""
 _STREAM = (
     "SELECT originator_id, originator_version, topic, state FROM ledger.events WHERE originator_id = %s "
     "AND originator_version > %s AND originator_version <= %s ORDER BY originator_version ASC LIMIT %s"
@@ -408,6 +417,13 @@ class LedgerRecorder(PostgresApplicationRecorder):
         """Whether the property has used the number for a slip of this topic."""
         with self.datastore.get_connection() as conn:
             return conn.execute(_NUMBERED, (topic, f"{house}/{number}")).fetchone() is not None
+
+    def round_under_way(self, player: str) -> UUID | None:
+        """A round that some table has open and that names the player; None where there is none."""
+        named = {field: f'"{field}":"{player}"'.encode() for field in ("player", "shooter")}
+        with self.datastore.get_connection() as conn:
+            row = conn.execute(_UNDER_WAY, named).fetchone()
+        return None if row is None else row["round"]
 
     def receipts(self, event_ids: Sequence[UUID]) -> dict[UUID, Receipt]:
         """Event id → what became of it, for those of `event_ids` that were judged for good."""

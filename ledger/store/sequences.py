@@ -7,6 +7,7 @@ A number costs the append nothing: it stands in the event. `ledger.sequences` sa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -67,6 +68,16 @@ class Standing(NamedTuple):
     received: list[Span]
     given_up: list[Span]
     """Those that will not come."""
+
+
+class SetBack(NamedTuple):
+    """A terminal that reports under a lower epoch than before."""
+
+    terminal: str
+    epoch: int
+    """The one under which it was heard of last."""
+    highest: int
+    """The one under which it had been heard of before."""
 
 
 def since(conn: Connection, after: int, table: str) -> list[Reported]:
@@ -196,6 +207,36 @@ SELECT terminal, epoch, coalesce(max(kept_table), max(table_id)), range_agg(rece
     SELECT terminal, epoch, NULL, table_id, int8multirange(int8range(sequence, sequence, '[]')) FROM newer
     WHERE terminal = %(terminal)s OR %(terminal)s::text IS NULL
 ) AS each GROUP BY terminal, epoch
+"""
+
+
+def set_back(conn: Connection, within: timedelta) -> list[SetBack]:
+    """The terminals whose last report is of a lower epoch than one before it, where that one was heard of `within` that time.
+
+    Of two epochs that were written down at once the higher one counts as the last, until more of the other comes.
+    """
+    return [SetBack(*row) for row in _rows(conn, _SET_BACK, {"within": within})]
+
+
+_SET_BACK = """
+WITH newer AS (
+    SELECT body ->> 'terminal' AS terminal, coalesce((body ->> 'epoch')::bigint, 0) AS epoch, notification_id AS position
+    FROM ledger.events CROSS JOIN LATERAL (SELECT convert_from(state, 'UTF8')::jsonb AS body) AS said
+    WHERE notification_id > (SELECT min(counted_to) FROM ledger.leases WHERE counted_in IS DISTINCT FROM epoch)
+      AND cause IS NOT NULL AND body ? 'sequence'
+), heard AS (
+    SELECT terminal, epoch, max(position) AS position, max(recorded_at) AS at FROM (
+        SELECT terminal, epoch, position, recorded_at FROM ledger.sequences
+        UNION ALL
+        SELECT terminal, epoch, position, clock_timestamp() FROM newer
+    ) AS each GROUP BY terminal, epoch
+), latest AS (
+    SELECT DISTINCT ON (terminal) terminal, epoch, position FROM heard ORDER BY terminal, position DESC, epoch DESC
+), highest AS (
+    SELECT DISTINCT ON (terminal) terminal, epoch, at FROM heard ORDER BY terminal, epoch DESC
+)
+SELECT terminal, latest.epoch, highest.epoch FROM latest JOIN highest USING (terminal)
+WHERE latest.epoch < highest.epoch AND highest.at > clock_timestamp() - %(within)s::interval ORDER BY terminal
 """
 
 

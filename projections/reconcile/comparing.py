@@ -28,9 +28,10 @@ COLUMNS = {
     "positions": "VARCHAR",
     "detail": "VARCHAR",
     "next": "VARCHAR",
+    "content": "VARCHAR",
 }
 """Of the table `x`. `subject` is what the exception is about, in a form that is the same in every run; `difference` is file less
-ledger, in minor units; `file` is the number of the file in the run."""
+ledger, in minor units; `file` is the number of the file in the run; `content` is its SHA-256 where all of it is meant."""
 _NAMED = 10
 """Lines and positions that are named where there are more."""
 _SAFE = "[A-Za-z0-9_.:-]+"
@@ -121,9 +122,9 @@ class Comparison:
         differs = []
         for name in mapping.compare:
             if fields[name].kind == "time":
-                differs.append(f"abs(f.{name} - l.{name}) > {self._micros()}")
+                differs.append(f"abs(f.{name} - l.{name}) > {self._micros()} OR f.{name} IS NOT NULL AND l.{name} IS NULL")
             elif fields[name].kind == "amount":
-                differs.append(f"f.{name} <> coalesce(l.{name}, 0)")
+                differs.append(f"coalesce(f.{name}, 0) <> coalesce(l.{name}, 0)")
             else:
                 differs.append(f"f.{name} IS NOT NULL AND f.{name} IS DISTINCT FROM l.{name}")
         differs += [f"({void}) <> l.void" for void in [self._void("f.")] if void]
@@ -136,7 +137,7 @@ class Comparison:
         self._db.execute(
             f"CREATE OR REPLACE TABLE d AS SELECT p.how, f.fid, f.file, f.line, f.k, {of_f}, l.lid, l.pos AS l_pos, "
             f"l.void AS l_void, l.expected AS l_expected, {of_l} FROM p JOIN f USING (fid) JOIN l USING (lid) "
-            f"WHERE ({' OR '.join(f'({one})' for one in differs) or 'false'}) AND {self._in_scope('l.gaming_day', 'f.day')}"
+            f"WHERE ({' OR '.join(f'({one})' for one in differs) or 'false'}) AND {self.pair_in_scope()}"
         )
 
     @property
@@ -150,6 +151,13 @@ class Comparison:
         """Whether one of these days is compared; a row without a day is."""
         day = f"coalesce({', '.join(days)})" if "gaming_day" in self._loaded else days[-1]
         return f"({day} IS NULL OR {self._scope.format(day=day)})"
+
+    def pair_in_scope(self) -> str:
+        """Whether a pair is compared: by the ledger's day, or by that which the file says, where this is another."""
+        by_ledger = self._in_scope("l.gaming_day", "f.day")
+        if not {"gaming_day"} <= set(self._loaded) & self._mapping.fields.keys():
+            return by_ledger
+        return f"({by_ledger} OR coalesce({self._scope.format(day='f.gaming_day')}, false))"
 
     def _void(self, alias: str) -> str | None:
         """Whether the file calls a row void, in SQL that is null where it does not say; None where it never says."""
@@ -192,7 +200,7 @@ class Comparison:
         for name in mapping.compare:
             field = fields[name]
             if field.kind == "amount":
-                self._amounts(name, f"{same_currency} AND f_{name} <> coalesce(l_{name}, 0)", base)
+                self._amounts(name, f"{same_currency} AND coalesce(f_{name}, 0) <> coalesce(l_{name}, 0)", base)
             elif field.kind != "time" and not (name in ("result", "status") and void):
                 self._other(name, f"f_{name} IS NOT NULL AND f_{name} IS DISTINCT FROM l_{name}", base)
             elif name in ("result", "status"):
@@ -215,9 +223,9 @@ class Comparison:
         )
 
     def _amounts(self, name: str, where: str, base: dict[str, str]) -> None:
-        """Amounts that differ, by what it may come of."""
+        """Amounts that differ, by what it may come of. An amount that is not there is none."""
         currency = "f_currency"
-        difference = f"f_{name}::HUGEINT - coalesce(l_{name}, 0)"
+        difference = f"coalesce(f_{name}, 0)::HUGEINT - coalesce(l_{name}, 0)"
         columns = {
             **base,
             "currency": currency,
@@ -230,7 +238,7 @@ class Comparison:
         if self._is_paid and name == "paid":
             reasons.append(("PAID_ON_VOID", "l_void AND f_paid > coalesce(l_paid, 0)"))
             if "result" in self._loaded:
-                reasons.append(("UNPAID_WIN", "f_paid = 0 AND l_result = 'won'"))
+                reasons.append(("UNPAID_WIN", "coalesce(f_paid, 0) = 0 AND l_result = 'won'"))
         if name in ("paid", "net_prize", "prize") and "prize_exact" in self._loaded:
             unit = self._by_currency(self._mapping.rounding, 1)
             reasons.append(("ROUNDING_DIFF", f"abs({difference}) <= {unit} AND (l_prize_exact LIKE '%/%' OR l_breakage > 0)"))
@@ -271,6 +279,13 @@ class Comparison:
         for name in mapping.times:
             if name not in mapping.compare:
                 continue
+            self.add(
+                "FIELD_DIFF",
+                f"d WHERE f_{name} IS NOT NULL AND l_{name} IS NULL",
+                **base,
+                field=literal(name),
+                in_file=instant(f"f_{name}"),
+            )
             skew = f"f_{name} - l_{name}"
             at = "l_table" if "table" in self._loaded else "NULL::VARCHAR"
             source = (
@@ -327,7 +342,7 @@ class Comparison:
             **{column: f"f.{name}" for column, name in place.items() if name in of_file},
             gaming_day="f.day",
             subject=self._file_key("f."),
-            what=self._said("f.", list(of_file)),
+            what=f"coalesce(nullif({self._said('f.', list(of_file))}, ''), 'line ' || f.line)",
             file="f.file",
             line="f.line",
             lines=_some("f.named", "f.n") if mapping.summed else "f.line::VARCHAR",
@@ -339,14 +354,17 @@ class Comparison:
         )
 
     def _file_key(self, alias: str) -> str:
-        """What tells a line of the file that the ledger knows nothing of; equal ones are numbered."""
+        """What tells a line of the file that the ledger knows nothing of; by a composite key equal ones are numbered."""
         mapping = self._mapping
-        names = mapping.aggregate if mapping.summed else mapping.exact or mapping.composite
-        parts = [f"coalesce({alias}{name}::VARCHAR, '-')" for name in names]
-        key = " || ' ' || ".join(parts)
-        if mapping.exact or mapping.summed:
-            return key
-        return f"{key} || ' ' || row_number() OVER (PARTITION BY {key} ORDER BY {alias}file, {alias}line)"
+        if mapping.summed or not mapping.composite:
+            return _spaced(mapping.aggregate if mapping.summed else mapping.exact, alias)
+        names = [*mapping.composite, *(name for name in mapping.times if name not in mapping.composite)]
+        key = f"{_spaced(names, alias)} || ' ' || coalesce({alias}day::VARCHAR, '-')"
+        among = f"PARTITION BY {alias}k IS NULL, {key} ORDER BY {alias}file, {alias}line"
+        numbered = f"{key} || ' ' || row_number() OVER ({among})"
+        if not mapping.exact:
+            return numbered
+        return f"CASE WHEN {alias}k IS NOT NULL THEN {_spaced(mapping.exact, alias)} ELSE {numbered} END"
 
     def _next_of_file(self, of_file: object) -> str:
         assert isinstance(of_file, dict)
@@ -462,6 +480,11 @@ class Comparison:
             rows="times",
             next="'roundledger terminals'",
         )
+
+
+def _spaced(names: Sequence[str], alias: str) -> str:
+    """Values of a row, side by side."""
+    return " || ' ' || ".join(f"coalesce({alias}{name}::VARCHAR, '-')" for name in names)
 
 
 def _some(named: str, number: str) -> str:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import duckdb
 import psycopg
 
+from ledger import erasure
 from ledger.errors import Refusal
 from projections.reconcile import comparing, files, ledger, matching, repairs, ways
 from projections.reconcile.files import Staged
@@ -27,6 +28,8 @@ from projections.reconcile.values import Typed, joined, listed, literal, plain, 
 
 MEMORY = "512MB"
 THREADS = 2
+_LONGEST_ROW = 8 * files.LONGEST
+"""Bytes of a row of cells."""
 
 
 class Asked(NamedTuple):
@@ -177,6 +180,7 @@ class _Run:
         self._files = 0
         self._houses = ledger.houses(conn)
         self._known_tables = ledger.known_tables(conn)
+        self.erased = erasure.names(conn)
         self.position, self.notes = state(conn)
 
     def leg(self, number: int, leg: Leg) -> LegResult:
@@ -189,46 +193,63 @@ class _Run:
         self._files += 1
         self.progress(f"reading {path.name}")
         cells = self._place / f"cells_{number}.csv"
-        staged = files.stage(path, mapping, cells, lambda source, target: self._parquet(source, target, mapping))
+        staged = files.stage(path, mapping, cells, lambda found, target: self._parquet(found, target, mapping))
         columns = {"line": "BIGINT", **{f"c_{name}": "VARCHAR" for name in staged.columns or mapping.columns}}
         spelled = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
-        self._db.execute(
-            f"CREATE TABLE raw_{number} AS SELECT *, {number} AS file FROM read_csv({literal(str(cells))}, auto_detect=false, "
-            "header=false, "
-            f"delim=',', quote='\"', escape='\"', max_line_size=8388608, columns={{{spelled}}})"
-        )
+        try:
+            self._db.execute(
+                f"CREATE TABLE raw_{number} AS SELECT *, {number} AS file FROM read_csv({literal(str(cells))}, "
+                "auto_detect=false, header=false, delim=',', quote='\"', escape='\"', "
+                f"new_line='{staged.ends}', max_line_size={_LONGEST_ROW}, columns={{{spelled}}})"
+            )
+        except duckdb.InvalidInputException as error:
+            raise Refusal(
+                "LGR-0753", f"the file cannot be read: {str(error).splitlines()[0]}", field="FILE", value=str(path)
+            ) from error
         cells.unlink()
-        if staged.cells == cells and not staged.lines:
-            staged.lines = self._one(f"SELECT count(*) FROM raw_{number}")
         return number, staged
 
-    def _parquet(self, source: Path, target: Path, mapping: MappingFile) -> list[str]:
+    def _parquet(self, found: Staged, target: Path, mapping: MappingFile) -> None:
         """Copies the mapped columns of a Parquet file, as text."""
-        of = f"read_parquet({literal(str(source))}, file_row_number=true)"
+        plainly = target.with_suffix(".parquet")
+        plainly.symlink_to(found.path.resolve())  # for a name with *, ? or [ stands for many
+        of = f"read_parquet({literal(str(plainly))}, file_row_number=true)"
         try:
             kinds = {name: kind for name, kind, *_ in self._db.execute(f"DESCRIBE SELECT * FROM {of}").fetchall()}
         except duckdb.Error as error:
-            raise Refusal("LGR-0753", f"this is no Parquet file: {error}", field="FILE", value=str(source)) from error
+            raise Refusal("LGR-0753", f"this is no Parquet file: {error}", field="FILE", value=str(found.path)) from error
         chosen = ["file_row_number + 1"]
-        for name, column in mapping.columns.items():
+        for name, column in [*mapping.columns.items(), *(("only", column) for column in mapping.only)]:
             if column not in kinds:
-                raise column_missing(column, [one for one in kinds if one != "file_row_number"], file=str(source), field=name)
+                there = [one for one in kinds if one != "file_row_number"]
+                raise column_missing(column, there, file=str(found.path), field=name)
+        for name, column in mapping.columns.items():
             if mapping.fields[name].kind == "amount" and kinds[column] in ("FLOAT", "DOUBLE"):
                 raise Refusal(
                     "LGR-0752",
                     f"the column {column!r} holds floating point numbers, which are no money",
-                    field=str(source),
+                    field=str(found.path),
                     value=kinds[column],
                     help="have the sender write a decimal, whole minor units or text",
                 )
-            chosen.append(f'"{column.replace(chr(34), chr(34) * 2)}"::VARCHAR')
-        only = [f'"{column}"::VARCHAR IN ({listed(texts)})' for column, texts in mapping.only.items()]
-        where = f" WHERE {' AND '.join(only)}" if only else ""
+            chosen.append(f"{quoted(column)}::VARCHAR")
         self._db.execute("SET TimeZone = 'UTC'")
-        self._db.execute(
-            f"COPY (SELECT {', '.join(chosen)} FROM {of}{where}) TO {literal(str(target))} (FORMAT csv, HEADER false)"
-        )
-        return list(mapping.columns)
+        only = [f"{quoted(column)}::VARCHAR IN ({listed(texts)})" for column, texts in mapping.only.items()]
+        where = f" WHERE {' AND '.join(only)}" if only else ""
+        try:
+            self._db.execute(
+                f"COPY (SELECT {', '.join(chosen)} FROM {of}{where}) TO {literal(str(target))} (FORMAT csv, HEADER false)"
+            )
+        except duckdb.OutOfMemoryException:
+            raise
+        except duckdb.Error as error:
+            raise Refusal(
+                "LGR-0753", f"the Parquet file is damaged: {str(error).splitlines()[0]}", field="FILE", value=str(found.path)
+            ) from error
+        found.columns, found.ends = list(mapping.columns), r"\n"
+        found.last_line = self._one(f"SELECT count(*) FROM {of}")
+        found.lines = self._one(f"SELECT count(*) FROM {of}{where}")
+        found.left_out = found.last_line - found.lines
 
     def copy(self, mapping: MappingFile, scope: ledger.Scope) -> ledger.Copied:
         """Copies the ledger's rows out of the database."""
@@ -264,7 +285,11 @@ class _Run:
             # What it is about, and nothing of when or where it was found.
             ("id", "VARCHAR", f"'X' || substr(sha256({about}), 1, 16)"),
             # What was found: another value is another finding, though about the same.
-            ("found", "VARCHAR", "substr(sha256(concat_ws(chr(31), coalesce(in_file, ''), coalesce(in_ledger, ''))), 1, 16)"),
+            (
+                "found",
+                "VARCHAR",
+                "substr(sha256(concat_ws(chr(31), coalesce(in_file, ''), coalesce(in_ledger, ''), content)), 1, 16)",
+            ),
             ("state", "VARCHAR", "'new'"),
             ("first_seen", "TIMESTAMPTZ", "NULL"),
             ("resolved_by", "VARCHAR", "NULL"),
@@ -289,6 +314,25 @@ _BREAKAGE = _BET_FIELDS["prize"]._replace(source="v.breakage")
 _CLOSED_AT = _BET_FIELDS["occurred_at"]._replace(source="r.closed_at", join="JOIN report.rounds AS r ON r.round = v.round")
 
 
+_NAMING = {"player": "", "account": "player/"}
+"""Field that names a player → what stands before the reference."""
+
+
+def as_shown(mapping: MappingFile, erased: erasure.Names) -> MappingFile:
+    """The mapping by which a file says of an erased player what the ledger shows: files of before name them still."""
+    if not erased:
+        return mapping
+    values, constants = dict(mapping.values), dict(mapping.constants)
+    for name, before in _NAMING.items():
+        if name not in mapping.fields:
+            continue
+        instead = {f"{before}{player}": f"{before}{shown}" for player, shown in erased.items()}
+        values[name] = instead | {word: instead.get(meant, meant) for word, meant in values.get(name, {}).items()}
+        if name in constants:
+            constants[name] = instead.get(constants[name], constants[name])
+    return replace(mapping, values=values, constants=constants)
+
+
 class _LegRun:
     """One leg, step by step."""
 
@@ -296,7 +340,7 @@ class _LegRun:
         self._run = run
         self._db = run._db
         self._number = number
-        self._mapping = leg.mapping
+        self._mapping = as_shown(leg.mapping, run.erased)
         self._paths = leg.paths
         self._asked = run._asked
         self._result = LegResult(leg.mapping, [])
@@ -311,7 +355,7 @@ class _LegRun:
                 number, staged = self._run.stage(path, mapping)
                 self._file_numbers.append(number)
                 self._result.staged.append(staged)
-            db.execute(f"SET TimeZone = {literal(mapping.zone or 'UTC')}")
+            self._set_zone()
             self._type({})
         except BaseException:
             if early is not None:
@@ -332,7 +376,7 @@ class _LegRun:
         comparison = comparing.Comparison(db, mapping, self._number, self._scope, self._loaded)
         comparison.run()
         self._control(comparison)
-        self._figures()
+        self._figures(comparison)
         ways.keep(db, mapping, self._number)
         self._drop_raw()
         return self._result
@@ -360,6 +404,19 @@ class _LegRun:
         self._db.execute(copied.load("l", f"{key} AS k, 1 AS n, true AS wanted"))
         copied.path.unlink()
         self._loaded = list(copied.fields)
+
+    def _set_zone(self) -> None:
+        zone = self._mapping.zone or "UTC"
+        try:
+            self._db.execute(f"SET TimeZone = {literal(zone)}")
+        except duckdb.Error as error:
+            raise Refusal(
+                "LGR-0751",
+                "this is a zone of the system and none of the time zone database",
+                field=f"{self._mapping.name}: times.zone",
+                value=zone,
+                help='write one such as "Asia/Macau" or "UTC"',
+            ) from error
 
     # Rows.
 
@@ -493,6 +550,9 @@ class _LegRun:
         base = self._base(number)
         row: dict[str, Any] = {"leg": self._number, "reason": reason, "subject": base, "what": f"file {base}", "file": number}
         row |= {"field": field_, "rows": 1, "next": f"roundledger reconcile mappings show {self._mapping.name}"}
+        if "subject" not in columns:
+            # Whoever settles it has looked at this file; another of the same name may have the same error for another reason.
+            row["content"] = self._result.staged[self._file_numbers.index(number)].sha256
         row |= columns
         self._db.execute(f"INSERT INTO x ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
 
@@ -604,7 +664,7 @@ class _LegRun:
                 f"{found[0]} to {found[-1]}, {len(found)} days of the files" if len(found) > 1 else (found or [""])[0]
             )
         if mapping.tables == "in_file" and "table" in mapping.fields and "table" in self._loaded:
-            db.execute("UPDATE l SET wanted = false WHERE l.table NOT IN (SELECT f.table FROM f)")
+            db.execute("UPDATE l SET wanted = false WHERE l.table NOT IN (SELECT f.table FROM f WHERE f.table IS NOT NULL)")
         if dated and self._asked.first is None and self._asked.last is None and self._scope != "true":
             # A line with a day that the ledger does not have is no reason to leave it out.
             self._file_scope = "true"
@@ -731,13 +791,12 @@ class _LegRun:
 
     # Figures.
 
-    def _figures(self) -> None:
+    def _figures(self, comparison: comparing.Comparison) -> None:
         result, mapping = self._result, self._mapping
         result.lines = sum(staged.lines for staged in result.staged)
         result.left_out = sum(staged.left_out for staged in result.staged)
         dated = "gaming_day" in self._loaded
-        day = "coalesce(l.gaming_day, f.day)" if dated else "f.day"
-        inside = f"({day} IS NULL OR {self._scope.format(day=day)})"
+        inside = comparison.pair_in_scope()
         source = f"p JOIN f USING (fid) JOIN l USING (lid) WHERE {inside}"
         result.how = dict(self._db.execute(f"SELECT how, count(*) FROM {source} GROUP BY how ORDER BY how").fetchall())
         result.compared = sum(result.how.values())

@@ -27,7 +27,10 @@ _SHOWN = 200
 """Characters of a bad line that are shown."""
 _BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
 
-csv.field_size_limit(1 << 20)
+LONGEST = 1 << 20
+"""Characters that a cell, or a line of NDJSON, may have."""
+
+csv.field_size_limit(LONGEST)
 
 
 @dataclass
@@ -48,6 +51,8 @@ class Staged:
     """As it was named."""
     cells: Path
     """The CSV with line and cells, without a header."""
+    ends: str = r"\r\n"
+    """How its rows end, as DuckDB writes it."""
     columns: list[str] = field(default_factory=list)
     """The fields whose cells it has, in order."""
     lines: int = 0
@@ -97,8 +102,8 @@ def form_by_name(path: Path) -> Form:
     )
 
 
-def stage(path: Path, mapping: MappingFile, cells: Path, parquet: Callable[[Path, Path], list[str]] | None = None) -> Staged:
-    """Reads a file. `parquet` copies a Parquet file's mapped columns, as DuckDB does it; it gets the source and the target.
+def stage(path: Path, mapping: MappingFile, cells: Path, parquet: Callable[[Staged, Path], None] | None = None) -> Staged:
+    """Reads a file. `parquet` copies a Parquet file's mapped columns to a target, as DuckDB does it, and says what it found.
 
     Raises Refusal LGR-0752 (a column that it has not), LGR-0753 (it cannot be read at all).
     """
@@ -107,7 +112,7 @@ def stage(path: Path, mapping: MappingFile, cells: Path, parquet: Callable[[Path
     try:
         found.sha256 = _digest(path)
         with cells.open("w", encoding="utf-8", newline="", errors="replace") as out:
-            writer = csv.writer(out, lineterminator="\n")
+            writer = csv.writer(out, lineterminator="\r\n")  # of both, that one in a cell is quoted
             if form == "csv":
                 _read_csv(found, mapping, writer)
             elif form == "ndjson":
@@ -118,7 +123,7 @@ def stage(path: Path, mapping: MappingFile, cells: Path, parquet: Callable[[Path
         raise Refusal("LGR-0753", f"the file cannot be read: {error.strerror or error}", field="FILE", value=str(path)) from error
     if form == "parquet":
         assert parquet is not None
-        found.columns = parquet(path, cells)
+        parquet(found, cells)
     return found
 
 
@@ -306,12 +311,17 @@ def _read_ndjson(found: Staged, mapping: MappingFile, writer: Any) -> None:
     paths = [column.split(".") for column in mapping.columns.values()]
     only = [(column.split("."), texts) for column, texts in mapping.only.items()]
     found.columns = list(mapping.columns)
-    seen = [False] * len(paths)
+    seen = [False] * (len(paths) + len(only))
     keys: dict[str, None] = {}
     with _opened(found.path, mapping.encoding) as file:
-        for number, line in enumerate(_Lines(found, file), 1):
+        lines = _Lines(found, file)
+        for number, line in enumerate(lines, 1):
+            lines.held.clear()
             found.last_line = number
             if not line.strip():
+                continue
+            if len(line) > LONGEST:
+                found.bad.append(Bad(number, _short(line), f"it has {len(line)} characters, which is more than a line may have"))
                 continue
             try:
                 document = json.loads(line, parse_float=str, parse_int=str, parse_constant=str, object_pairs_hook=_once)
@@ -321,20 +331,23 @@ def _read_ndjson(found: Staged, mapping: MappingFile, writer: Any) -> None:
             if not isinstance(document, dict):
                 found.bad.append(Bad(number, _short(line), "it is no JSON object"))
                 continue
-            if only and any(_json_text(_reached(document, path)) not in texts for path, texts in only):
-                found.left_out += 1
-                continue
             if len(keys) < _SHOWN:
                 keys.update(dict.fromkeys(document))
+            about = [_reached(document, path) for path, _ in only]
+            for n, value in enumerate(about, len(paths)):
+                seen[n] = seen[n] or value is not None
+            if any(_json_text(value) not in texts for value, (_, texts) in zip(about, only, strict=True)):
+                found.left_out += 1
+                continue
             values = [_reached(document, path) for path in paths]
             for n, value in enumerate(values):
                 seen[n] = seen[n] or value is not None
             found.lines += 1
             writer.writerow((number, *map(_json_text, values)))
-    if found.lines:
-        for (name, column), there in zip(mapping.columns.items(), seen, strict=True):
-            if not there:
-                raise column_missing(column, list(keys), file=found.name, field=name)
+    needed = [*(mapping.columns.items() if found.lines else ()), *(("only", column) for column in mapping.only if keys)]
+    for (name, column), there in zip(needed, seen if found.lines else seen[len(paths) :], strict=True):
+        if not there:
+            raise column_missing(column, list(keys), file=found.name, field=name)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -365,15 +378,14 @@ def _json_text(value: Any) -> str:
 
 
 def _sheet_rows(path: Path, sheet: str | None) -> Iterator[tuple[Any, ...]]:
-    from zipfile import BadZipFile
-
     from openpyxl import load_workbook
-    from openpyxl.utils.exceptions import InvalidFileException
 
     try:
         book = load_workbook(path, read_only=True, data_only=True)
-    except (BadZipFile, InvalidFileException, KeyError, ValueError) as error:
-        raise Refusal("LGR-0753", f"this is no XLSX file: {error}", field="FILE", value=str(path)) from error
+    except OSError:
+        raise  # which is said of a file of any form
+    except Exception as error:  # a damaged file makes the library stumble in many ways
+        raise _no_xlsx(path, error) from error
     try:
         if sheet is not None and sheet not in book.sheetnames:
             raise Refusal(
@@ -384,9 +396,21 @@ def _sheet_rows(path: Path, sheet: str | None) -> Iterator[tuple[Any, ...]]:
                 help=f"it has: {', '.join(book.sheetnames)}",
             )
         chosen = book[sheet] if sheet is not None else book.worksheets[0]
-        yield from chosen.iter_rows(values_only=True)
+        rows = chosen.iter_rows(values_only=True)
+        while True:
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except Exception as error:  # as above
+                raise _no_xlsx(path, error) from error
+            yield row
     finally:
         book.close()
+
+
+def _no_xlsx(path: Path, error: Exception) -> Refusal:
+    return Refusal("LGR-0753", f"this is no XLSX file: {str(error) or type(error).__name__}", field="FILE", value=str(path))
 
 
 def _read_xlsx(found: Staged, mapping: MappingFile, writer: Any) -> None:

@@ -8,6 +8,7 @@ declared is not read. `docs/reference/mappings.md` has each key.
 from __future__ import annotations
 
 import hashlib
+import io
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -441,8 +442,9 @@ class _Reader:
     def _encoding(self) -> str:
         found = self._text_of("file", "encoding", "utf-8")
         try:
-            "".encode(found)
-        except LookupError:
+            # Some are no encodings of text, and some cannot say which bytes are none.
+            io.TextIOWrapper(io.BytesIO(b"a,1\xff\r\n"), encoding=found, errors="replace").read()
+        except (LookupError, ValueError):
             self._refuse("file.encoding", found, "is no encoding known here", 'such as "utf-8", "big5hkscs" or "cp1252"')
         return found
 

@@ -12,7 +12,7 @@ import duckdb
 
 from ledger.errors import Refusal
 from projections.reconcile.mapping import MappingFile
-from projections.reconcile.values import joined
+from projections.reconcile.values import joined, quoted
 
 MOST_CANDIDATES = 50_000_000
 """Pairs of rows that may be looked at for their times; beyond that a composite key tells nothing apart."""
@@ -29,13 +29,14 @@ def match(db: duckdb.DuckDBPyConnection, mapping: MappingFile) -> None:
         _exact(db)
     if mapping.composite:
         time = mapping.times[0] if mapping.within is not None else None
-        _composite(db, mapping.composite, "composite", time, mapping.within)
+        said = [name for name in mapping.compare if name not in mapping.times]
+        _composite(db, mapping.composite, "composite", said, time, mapping.within)
         if not mapping.exact:
             for left_out in _relaxed(mapping):
                 rest = [name for name in mapping.composite if name != left_out]
-                _composite(db, rest, f"composite without {left_out}", time, mapping.within, only_single=True)
+                _composite(db, rest, f"composite without {left_out}", said, time, mapping.within, only_single=True)
             if time is not None:
-                _composite(db, mapping.composite, f"composite without {time}", None, None, only_single=True)
+                _composite(db, mapping.composite, f"composite without {time}", said, None, None, only_single=True)
 
 
 def _relaxed(mapping: MappingFile) -> list[str]:
@@ -61,12 +62,14 @@ def _exact(db: duckdb.DuckDBPyConnection) -> None:
     db.execute("INSERT INTO cl SELECT lid FROM l WHERE k IN (SELECT k FROM dk)")
 
 
-def _left(db: duckdb.DuckDBPyConnection, fields: Sequence[str], time: str | None) -> None:
-    """What no pair and no exception has yet: fc and lc, with the composite key and the time."""
+def _left(db: duckdb.DuckDBPyConnection, fields: Sequence[str], said: Sequence[str], time: str | None) -> None:
+    """What no pair and no exception has yet: fc and lc, with the composite key, what else it says, and the time."""
     for side, id_ in (("f", "fid"), ("l", "lid")):
         at = f"{side}.{time}" if time else "NULL::BIGINT"
+        rest = ", ".join(["''", *(f"coalesce({side}.{quoted(name)}::VARCHAR, '')" for name in said)])
         db.execute(
-            f"CREATE OR REPLACE TEMP TABLE {side}c AS SELECT {side}.{id_}, {joined(fields, side)} AS c, {at} AS t FROM {side} "
+            f"CREATE OR REPLACE TEMP TABLE {side}c AS SELECT {side}.{id_}, {joined(fields, side)} AS c, "
+            f"concat_ws(chr(31), {rest}) AS v, {at} AS t FROM {side} "
             f"WHERE NOT EXISTS (SELECT 1 FROM p WHERE p.{id_} = {side}.{id_}) "
             f"AND NOT EXISTS (SELECT 1 FROM c{side} WHERE c{side}.{id_} = {side}.{id_}) AND {joined(fields, side)} IS NOT NULL"
         )
@@ -76,15 +79,19 @@ def _composite(
     db: duckdb.DuckDBPyConnection,
     fields: Sequence[str],
     how: str,
+    said: Sequence[str],
     time: str | None,
     within: float | None,
     *,
     only_single: bool = False,
 ) -> None:
-    """Pairs what is left by these fields. `only_single`: only where one row on either side could be meant."""
+    """Pairs what is left by these fields. `only_single`: only where one row on either side could be meant.
+
+    Of rows that are alike in these fields, as many on either side, those are paired first that are alike in what else they say.
+    """
     if not fields:
         return
-    _left(db, fields, time)
+    _left(db, fields, said, time)
     if time is not None and within is not None:
         _by_time(db, fields, how, within)
         if only_single:
@@ -97,13 +104,16 @@ def _composite(
         "JOIN (SELECT c, count(*) AS nl FROM lc GROUP BY c) USING (c)"
     )
     same = "nf = 1 AND nl = 1" if only_single else "nf = nl"
-    db.execute(
-        "INSERT INTO p SELECT fid, lid, "
-        f"CASE WHEN nf = 1 THEN '{how}' ELSE '{how}, alike' END FROM "
-        f"(SELECT fid, c, nf, row_number() OVER (PARTITION BY c ORDER BY t, fid) AS n FROM fc JOIN g USING (c) WHERE {same}) "
-        f"JOIN (SELECT lid, c, row_number() OVER (PARTITION BY c ORDER BY t, lid) AS n FROM lc JOIN g USING (c) WHERE {same}) "
-        "USING (c, n)"
-    )
+    for alike in ("c, v", "c"):
+        of_f, of_l = (
+            f"(SELECT {id_}, {alike}, nf, row_number() OVER (PARTITION BY {alike} ORDER BY t, {id_}) AS n FROM {side}c "
+            f"JOIN g USING (c) WHERE {same} AND NOT EXISTS (SELECT 1 FROM p WHERE p.{id_} = {side}c.{id_}))"
+            for side, id_ in (("f", "fid"), ("l", "lid"))
+        )
+        db.execute(
+            f"INSERT INTO p SELECT f.fid, l.lid, CASE WHEN f.nf = 1 THEN '{how}' ELSE '{how}, alike' END FROM {of_f} AS f "
+            f"JOIN {of_l} AS l USING ({alike}, n)"
+        )
     if only_single:
         return
     for side, id_ in (("f", "fid"), ("l", "lid")):

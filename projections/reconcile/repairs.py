@@ -126,18 +126,20 @@ def shifts(db: duckdb.DuckDBPyConnection, mapping: MappingFile) -> list[Shift]:
     for name in mapping.times:
         if name not in mapping.compare and mapping.within is None:
             continue
-        found += _shift(db, name, f"f.{name} - l.{name}", _HALF_HOUR, max(_SLACK, round(mapping.seconds * 1_000_000)))
+        found += _shift(db, name, f"f.{name} - l.{name}", _HALF_HOUR, round(mapping.seconds * 1_000_000))
     if "gaming_day" in mapping.fields and "gaming_day" in mapping.compare:
         found += _shift(db, "gaming_day", "date_diff('day', l.gaming_day, f.gaming_day)", 1, 0)
     return found
 
 
-def _shift(db: duckdb.DuckDBPyConnection, name: str, difference: str, unit: int, slack: int) -> list[Shift]:
+def _shift(db: duckdb.DuckDBPyConnection, name: str, difference: str, unit: int, allowed: int) -> list[Shift]:
+    """`allowed`: by how much they may differ; what is within that is off by nothing."""
+    slack = max(_SLACK if unit == _HALF_HOUR else 0, allowed)
     row = db.execute(
         f"WITH d AS (SELECT ({difference})::BIGINT AS d FROM sp JOIN f USING (fid) JOIN l USING (lid) "
         f"WHERE f.{name} IS NOT NULL AND l.{name} IS NOT NULL), "
         f"m AS (SELECT mode((d + sign(d)::BIGINT * {unit // 2}) // {unit} * {unit}) AS m FROM d) "
-        f"SELECT count(*), any_value(m), count(*) FILTER (WHERE abs(d - m) <= {slack}) FROM d, m"
+        f"SELECT count(*), any_value(m), count(*) FILTER (WHERE abs(d - m) <= {slack} AND abs(d) > {allowed}) FROM d, m"
     ).fetchone()
     assert row is not None
     pairs, by, near = row

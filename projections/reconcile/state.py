@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from ledger import erasure
 from ledger.errors import Refusal
 from projections.reconcile.engine import Result
 
@@ -139,11 +140,13 @@ def resolve(conn: Connection, named: str, why: str, person: str) -> dict[str, An
         )
     except psycopg.errors.UniqueViolation:
         raise Refusal("LGR-0759", "somebody resolved it just now", field="ID", value=exception) from None
+    what = what and erasure.in_words(what, erasure.names(conn))
     return {"exception": exception, "reason": reason, "what": what, "resolved_by": person, "why": why.strip()}
 
 
 def exceptions(conn: Connection, *, everything: bool, limit: int) -> list[dict[str, Any]]:
-    """The recorded exceptions that are open, or all; the latest first."""
+    """The recorded exceptions that are open, or all; the latest first. What was found before a player was erased stands there for
+    ever, and is shown as all else."""
     cursor = conn.execute(
         "SELECT exception, state, reason, what, field, in_file, in_ledger, currency, difference, file, lines, table_id, "
         "gaming_day, next, "
@@ -152,4 +155,15 @@ def exceptions(conn: Connection, *, everything: bool, limit: int) -> list[dict[s
         [everything, limit],
     )
     names = [column.name for column in cursor.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in cursor]
+    erased = erasure.names(conn)
+    return [
+        {
+            name: erasure.in_words(value, erased) if name in _IN_WORDS and value is not None else value
+            for name, value in zip(names, row, strict=True)
+        }
+        for row in cursor.fetchall()
+    ]
+
+
+_IN_WORDS = frozenset({"what", "in_file", "in_ledger", "next"})
+"""Of an exception, what may name a player."""

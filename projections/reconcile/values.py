@@ -30,8 +30,8 @@ def listed(texts: Iterable[str]) -> str:
 
 
 def quoted(name: str) -> str:
-    """A field as the name of a column: `table` is a word of SQL."""
-    return f'"{name}"'
+    """The name of a column as SQL writes it: `table` is a word of SQL, and a file's column may have any name."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def digits(currency: str) -> str:
@@ -170,7 +170,9 @@ class Typed:
         """The fields that every row has to have."""
         mapping = self._mapping
         needed: list[str] = []
-        if mapping.exact and not mapping.composite:
+        if mapping.summed:
+            needed.append(mapping.aggregate[0])
+        elif mapping.exact and not mapping.composite:
             needed.append(mapping.exact[0])
         if mapping.side.amount in fields and mapping.side.amount not in needed:
             needed.append(mapping.side.amount)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 import psycopg
 
@@ -91,12 +92,19 @@ class Bench:
                 found[at].append(legs[at]())
         return found
 
-    def judged(self, where: str | Path, processes: int = 1) -> float:
+    def judged(self, where: str) -> float:
         """Events a second, gathered and recomputed."""
-        found = audit(where, jobs=processes)
+        found = audit(where)
         if found.findings or not found.tally.rounds:
             self.sheet.wrong.append(f"{len(found.findings)} findings in {found.tally.rounds} rounds of a clean log")
         return found.tally.events / found.seconds
+
+    def alone(self, path: Path, processes: int) -> float:
+        """The same in a process that has nothing else loaded: every further one loads what the first has as its main module."""
+        audited = _audited(path, processes)
+        if audited.findings:
+            self.sheet.wrong.append(f"{audited.findings} findings in an export of a clean log")
+        return audited.events / audited.seconds
 
     # The rows.
 
@@ -141,8 +149,8 @@ class Bench:
 
     def scaling(self) -> None:
         """Two processes over one, from an export."""
-        path = self.grown(4 if self.short else 12)
-        one, two = self.in_turn(lambda: self.judged(path), lambda: self.judged(path, 2))
+        path = self.grown(4 if self.short else 2 * TIMES)
+        one, two = self.in_turn(lambda: self.alone(path, 1), lambda: self.alone(path, 2))
         ratios = [case / base for case, base in zip(two, one, strict=True)]
         note = f"an export of {path.stat().st_size >> 20} MiB: one {median(one):.0f} events/s, two {median(two):.0f} events/s"
         # In some seconds the second process has hardly begun.
@@ -158,14 +166,39 @@ class Bench:
         self.sheet.add(Row("peak memory with 10 × the rounds", [large / small], 1.2, 1.05, at_most=True, note=note))
 
 
+class _Audited(NamedTuple):
+    """What a process of its own says of its audit of an export."""
+
+    findings: int
+    events: int
+    seconds: float
+    peak: int
+    """What it held at most, in the system's unit: KiB, or bytes on a Mac."""
+
+
+_AUDIT = """
+import resource, sys
+from pathlib import Path
+from ledger.audit.run import audit
+found = audit(Path(sys.argv[1]), jobs=int(sys.argv[2]))
+print(len(found.findings), found.tally.events, found.seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def _audited(path: Path, processes: int = 1) -> _Audited:
+    """Verifies an export in a process of its own."""
+    command = [sys.executable, "-c", _AUDIT, str(path), str(processes)]
+    findings, events, seconds, peak = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=os.environ
+    ).stdout.split()
+    return _Audited(int(findings), int(events), float(seconds), int(peak))
+
+
 def _peak(path: Path) -> int:
     """KiB that a process held at most which verified an export."""
-    told = "import resource, sys; from pathlib import Path; from ledger.audit.run import audit; found = audit(Path(sys.argv[1]))"
-    told += "; print(len(found.findings), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-    done = subprocess.run([sys.executable, "-c", told, path], capture_output=True, text=True, check=True, env=os.environ)
-    findings, kib = map(int, done.stdout.split())
-    assert not findings
-    return kib // 1024 if sys.platform == "darwin" else kib
+    audited = _audited(path)
+    assert not audited.findings
+    return audited.peak // 1024 if sys.platform == "darwin" else audited.peak
 
 
 ROWS = (Bench.read, Bench.load, Bench.scaling, Bench.memory)

@@ -10,6 +10,7 @@ import time
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest import mock
 
 import anyio
 import httpx
@@ -158,6 +159,11 @@ CLOSE_DAY = person(
     },
     "DEMO",
 )
+HOLD_PLAYER = person(
+    69, "S-8", "PlayerHeld", {"property": "DEMO", "player": "P-1005", "reason": "aml_2026_17", "note": "Asked by letter."}, "DEMO"
+)
+RELEASE_PLAYER = person(70, "S-8", "PlayerReleased", {"property": "DEMO", "player": "P-1005", "reason": "aml_2026_17"}, "DEMO")
+ERASE = person(71, "S-8", "PlayerErased", {"property": "DEMO", "player": "P-1005", "reason": "request"}, "DEMO")
 
 EVENTS = (
     *(OPEN, STRAIGHT, CLOSE, OUTCOME),
@@ -165,6 +171,7 @@ EVENTS = (
     *(SHOOTER, THROW, REOPEN),
     *(LATE_BET, RESTORE, HOLD, PROPOSE, APPROVE, RELEASE, DECLINE),
     *(OPENER, FILL, CREDIT, DROP, CONFIRM, CANCEL, COLOURS, GIVEN_UP, CLOSE_DAY),
+    *(HOLD_PLAYER, RELEASE_PLAYER, ERASE),
 )
 """One of each type."""
 
@@ -247,6 +254,9 @@ async def _made(dsn: str) -> dict[str, Any]:
             await accepted(event(204, "BettingClosed", {}, table="X01", subject=CRAPS), THROW, REOPEN)
             await accepted(LATE_BET, RESTORE, HOLD, PROPOSE, APPROVE, RELEASE, SECOND, DECLINE)
             await accepted(OPENER, FILL, CREDIT, DROP, CONFIRM, CANCEL, COLOURS, GIVEN_UP, CLOSE_DAY)
+            await accepted(HOLD_PLAYER, RELEASE_PLAYER)
+            with mock.patch("secrets.token_hex", return_value="3f9a0c2d71be"):  # what is drawn is drawn anew each time
+                await accepted(ERASE)
             return {
                 "events": {TYPES[one["type"]].__name__: one for one in EVENTS},
                 "batches": {"bets, of which one is refused": [STRAIGHT, RED, WRONG], "the end of a round": [CLOSE, OUTCOME]},

@@ -34,5 +34,5 @@ def test_a_test_that_is_named_is_there_and_names_the_fault(fault: str, name: str
 
 
 def test_the_faults_of_this_release_are_held() -> None:
-    promised = {*(f"B{n:02}" for n in (*range(1, 37), *range(38, 42), *range(43, 47), 48))}
+    promised = {*(f"B{n:02}" for n in (*range(1, 37), *range(38, 42), *range(43, 49)))}
     assert promised <= {fault for fault, _ in HELD}

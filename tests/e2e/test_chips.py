@@ -60,6 +60,10 @@ def test_a_slip_is_written_by_one_person_and_signed_by_another(dsn: str, tokens:
     assert listed["gaps"] == []
     wrong = roundledger("chips", "fill", "R01", "9", "100", "--currency", "MOP", code=None, **as_("C-1"))
     assert (wrong.returncode, "VALUExCOUNT" in wrong.stderr) == (2, True)
+    strange = roundledger("chips", "fill", "R1", "9", "100x1", "--currency", "MOP", code=None, **as_("C-1"))
+    assert (strange.returncode, "LGR-0602" in strange.stderr, "did you mean R01?" in strange.stderr) == (2, True, True)
+    much = roundledger("chips", "fill", "R01", "9", "9999999999999x9999999999", "--currency", "MOP", code=None, **as_("C-1"))
+    assert (much.returncode, "no slip is over more than MOP" in much.stderr) == (2, True)
 
 
 def test_numbers_that_are_missing_are_told_with_exit_code_1(dsn: str, tokens: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""A day on which everything happened that can, and a correction of the day before, which was closed by then."""
+"""A day on which everything happened that can, a player who is kept, and a correction of a day that was closed by then."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from uuid import UUID
 import psycopg
 
 from ledger.application import Rounds
-from ledger.reports import ApproveCorrection, ProposeCorrection
+from ledger.reports import PLAYERS_STREAM, ApproveCorrection, HoldPlayer, ProposeCorrection
 from tests.golden.make import write
 from tests.support import Terminal, accepted
 
@@ -26,6 +26,8 @@ def play_everything(dsn: str) -> None:
         assert row is not None
     with closing(Rounds(dsn)) as rounds:
         correct(rounds, row[0], kind="outcome", outcome="36")
+        keep = HoldPlayer(property="GOLDEN", player="P-1003", reason="aml_17")
+        accepted(rounds.post([Terminal("R01").report(keep, round=PLAYERS_STREAM, by="A-1")]))
         correct(rounds, row[0], kind="ex_gratia", player="P-1001", amount="777", spot="red", stake="777")
 
 

@@ -18,11 +18,13 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from cli.main import run
 from ledger.api import examination
 from ledger.api.examination import FINDINGS, Checked, Examination, examine
 from ledger.store import credentials, wake
+from ledger.store.sequences import SetBack, set_back
 from projections.runner import catch_up
 from tests.integration.projections.support import connected, lived_through, store, store_raw
 from tests.support import Terminal, accepted, house
@@ -84,6 +86,21 @@ def gap(dsn: str, _: Patch) -> None:
     rounds.close()
     with connected(dsn) as conn:
         catch_up(conn)
+
+
+def reported(dsn: str, *epochs: int | None, first: int = 1) -> None:
+    """A table's terminal plays a round under each of these epochs, numbered from `first`, and gives it back."""
+    for epoch in epochs:
+        rounds, table = house(dsn), Terminal()
+        said = table.open(), table.close(), table.outcome("17")
+        accepted(rounds.post([replace(each, epoch=epoch, sequence=number) for number, each in enumerate(said, first)]))
+        rounds.close()
+    with connected(dsn) as conn:
+        catch_up(conn)
+
+
+def back(dsn: str, _: Patch) -> None:
+    reported(dsn, 5, 9, 7)
 
 
 def key(dsn: str, _: Patch) -> None:
@@ -183,6 +200,7 @@ FAULTS: list[tuple[str, str, Provoke]] = [
     ("DR-14", "a dead holder", dead),
     ("DR-15", "a long transaction", writing),
     ("DR-15", "a long wait", blocking),
+    ("DR-17", "a clock that was ahead", back),
 ]
 
 
@@ -200,6 +218,27 @@ def test_each_fault_has_its_code_and_no_other_has(day: str, code: str, fault: st
             assert finding.title == FINDINGS[finding.code]
             assert finding.detail
             assert finding.fix
+
+
+def test_epochs_go_back_where_the_last_one_is_not_the_highest(dsn: str) -> None:
+    def found() -> list[SetBack]:
+        with connected(dsn) as conn:
+            return set_back(conn, examination.LONG_AGO)
+
+    reported(dsn, 4, 6)
+    assert found() == []
+    reported(dsn, 4, first=4)
+    assert found() == [("T-R01", 4, 6)], "what an earlier epoch had kept back, or a clock that is behind again"
+    reported(dsn, None)
+    assert found() == [("T-R01", 0, 6)], "a report without an epoch is of epoch 0"
+    with connected(dsn) as conn:
+        assert set_back(conn, timedelta(0)) == [], "what is long ago is told no more"
+    rounds, table = house(dsn), Terminal()
+    accepted(rounds.post([table.open(epoch=8, sequence=1)]))
+    assert found() == [], "what is not written down yet is read in the log"
+    accepted(rounds.post([table.close(epoch=3, sequence=1)]))
+    assert found() == [("T-R01", 3, 8)]
+    rounds.close()
 
 
 def test_every_code_is_tried_and_told() -> None:

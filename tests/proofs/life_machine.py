@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from ledger.reports import (
     ApproveCorrection,
     Body,
+    Caller,
     ChangeBet,
     ChangeShooter,
     DeclineCorrection,
@@ -32,8 +33,8 @@ from ledger.reports import (
 )
 from ledger.store import log
 from projections.fold import NOTHING, Known, keep_books
-from tests.proofs.life_model import ANYTIME, CLAUSES, SPOTS, UNITS, Coup, Reasons
-from tests.proofs.life_place import CURRENCY, GAMES, KINDS, NUMBER, PEOPLE, ROUNDS_OF_CRAPS, SHOWN, STAKE, Place, verify
+from tests.proofs.life_model import ANYTIME, CLAUSES, SPOTS, UNITS, Coup, Reasons, may
+from tests.proofs.life_place import ANYBODY, CURRENCY, GAMES, KINDS, NUMBER, PEOPLE, ROUNDS_OF_CRAPS, SHOWN, STAKE, Place, verify
 from tests.support import Terminal
 
 
@@ -126,7 +127,7 @@ class Life(RuleBasedStateMachine):
         report = self.terminal.report(ChangeBet(bet=bet, spot=spot, stake=None if stake is None else str(stake)))
         self.act("change", report, lambda: self.coup.change(bet, spot, stake))
 
-    @rule(n=NUMBER, by=st.sampled_from((*PEOPLE, None)))
+    @rule(n=NUMBER, by=st.sampled_from(ANYBODY))
     def void_bet(self, n: int, by: str | None) -> None:
         if self.hopeless(n, self.coup.status != "betting" or not self.coup.bets):
             return
@@ -195,7 +196,7 @@ class Life(RuleBasedStateMachine):
         for each in (change, withdrawal):
             self.act("in turn", each, lambda: waits)
         self.act("close", bell, lambda: coup.close(after=[bet.event_id]))
-        if not taken:
+        if not taken and self.game == "craps":
             self.act("bet", bet, lambda: coup.place(bet.event_id, "P-1", spot, stake))
         self.act("change", change, lambda: coup.change(other, None, stake))
         self.act("withdraw", withdrawal, lambda: coup.take_back(other))
@@ -241,7 +242,7 @@ class Life(RuleBasedStateMachine):
 
     # What people decide.
 
-    @rule(n=NUMBER, by=st.sampled_from((*PEOPLE, None)), of_bet=st.booleans())
+    @rule(n=NUMBER, by=st.sampled_from(ANYBODY), of_bet=st.booleans())
     def hold(self, n: int, by: str | None, of_bet: bool) -> None:
         coup, bet = self.some_coup(n), None
         if of_bet:
@@ -258,7 +259,7 @@ class Life(RuleBasedStateMachine):
         report = self.terminal.report(ReleaseRound(hold=hold, finding="stands"), round=self.id_of(coup), by=by)
         self.act("release", report, lambda: coup.release(hold))
 
-    @rule(n=NUMBER, by=st.sampled_from((*PEOPLE, None)))
+    @rule(n=NUMBER, by=st.sampled_from(ANYBODY))
     def late_chips(self, n: int, by: str | None) -> None:
         """Chips that came after the bell are given back: no money moves."""
         if self.hopeless(n, self.coup.status == "betting"):
@@ -268,7 +269,7 @@ class Life(RuleBasedStateMachine):
         no = {"LGR-0221"} if coup.status == "betting" else set()
         self.act("late chips", self.terminal.report(body, by=by), lambda: no, personal=True)
 
-    @rule(kind=st.sampled_from(KINDS), n=NUMBER, stake=STAKE, by=st.sampled_from(PEOPLE), approved=st.integers(0, 7))
+    @rule(kind=st.sampled_from(KINDS), n=NUMBER, stake=STAKE, by=st.sampled_from(ANYBODY[:-1]), approved=st.integers(0, 7))
     def correct(self, kind: str, n: int, stake: int, by: str, approved: int) -> None:
         """Somebody asks for a correction; mostly, others approve or decline it at once."""
         coup = self.some_coup(n)
@@ -306,7 +307,7 @@ class Life(RuleBasedStateMachine):
             for person in [each for each in PEOPLE if each != by][: approved // 4 + 1]:
                 self.decided(coup, report.event_id, person, approve=approved > 1)
 
-    @rule(n=NUMBER, by=st.sampled_from(PEOPLE), approve=st.booleans())
+    @rule(n=NUMBER, by=st.sampled_from(ANYBODY[:-1]), approve=st.booleans())
     def decide_correction(self, n: int, by: str, approve: bool) -> None:
         """A correction that waits, one that was decided, or one that nobody asked for."""
         coup = self.some_coup(n)
@@ -409,7 +410,11 @@ class Life(RuleBasedStateMachine):
         self, name: str, report: Report, in_model: Callable[[], Reasons], heir: Coup | None = None, *, personal: bool = False
     ) -> bool:
         """Does it in both, and compares; whether it was done."""
-        no = {"LGR-0801"} if personal and report.by is None else in_model()
+        no: Reasons = set()
+        if personal or report.by is not None:
+            report = report.from_caller(Caller(person=report.by, trusts_terminals=True))
+            no = may(report.by)
+        no = no or in_model()
         done = self.post(name, report, no)
         if done and heir is not None and self.coups[report.round].heir is heir:
             self.terminal.round = report.body.successor  # type: ignore[assignment,union-attr]

@@ -52,6 +52,23 @@ UNITS = {"roulette": 1, "cussec": 1, "fantan": 10, "craps": 100}
 """Minor units of the smallest amount paid out."""
 
 
+LIMITS = {"roulette": (2_000, 35_000, 300_000)}
+"""Minor units: the least and the most that a player has on a spot, and the most that the table may lose on the open bets."""
+STRANGER = "X-1"
+"""A supervisor of another house."""
+
+
+def may(by: str | None) -> Reasons:
+    """Whether a person may decide something at a table: the house's supervisors may."""
+    return {"LGR-0801"} if by is None else {"LGR-0804"} if by == STRANGER else set()
+
+
+def worst(lying: Iterable[tuple[str, int]]) -> int:
+    """Roulette: the most that the table can lose, over the pockets, on these spots with their stakes."""
+    bets = [(*ROULETTE[spot], stake) for spot, stake in lying]
+    return max(sum(int(odds) * n if pocket in numbers else -n for numbers, odds, n in bets) for pocket in range(37))
+
+
 def odds_of(game: str, spot: str, shown: str) -> Fraction | None:
     """What a spot pays on an outcome; zero where it ties, None where it loses. Craps is thrown."""
     if game == "roulette":
@@ -221,10 +238,28 @@ class Coup:
             return {"LGR-0210"} | ({"LGR-0223"} if self._last().status == "returned" else set())
         if self.game == "craps" and not late and cannot_lie(spot, self.point, self.own(player)):
             return {"LGR-0408"}
+        beyond = self.beyond(player, spot, stake, exposed=not late)
+        if beyond:
+            return beyond
         self.bets[id] = bet = Bet(id, player, spot, stake, self.bells[bells or 0] if late else self.throws)
         if self.status == "carried":
             self.pass_on([bet], locked=True)
         return set()
+
+    def beyond(self, player: str, spot: str, stake: int, but: Bet | None = None, *, exposed: bool = True) -> Reasons:
+        """The table's limits that a bet breaks. One that is heard of after the bell stands beside what lay there, and is not
+        held against what the table may lose; nor is less on the same spot."""
+        if self.game not in LIMITS:
+            return set()
+        least, most, limit = LIMITS[self.game]
+        left = [
+            bet for bet in self.bets.values() if bet.left not in ("withdrawn", "void") and bet.now[0] != "void" and bet is not but
+        ]
+        had = sum(bet.lay[1] for bet in left if (bet.player, bet.lay[0]) == (player, spot))
+        no = {code for code, broken in (("LGR-0605", stake < least), ("LGR-0606", had + stake > most)) if broken}
+        lying = [(bet.now[1], bet.now[2]) for bet in self.open_bets() if bet is not but]
+        with_it = worst([*lying, (spot, stake)])
+        return no | ({"LGR-0607"} if exposed and with_it > max(limit, worst(lying)) else set())
 
     def _last(self) -> Coup:
         """The round that has the bets of this one by now."""
@@ -279,6 +314,7 @@ class Coup:
             no.add("LGR-0214")
         if self.game == "craps" and (moved or amount > was) and cannot_lie(after, self.point, self.own(bet.player, bet)):
             no.add("LGR-0408")
+        no |= self.beyond(bet.player, after, amount, bet, exposed=moved or amount > was)
         if not no:
             bet.stages.append((self.throws, after if moved else None, amount))
             bet.now = ("open", after, amount, Fraction(0))
@@ -522,14 +558,15 @@ class Coup:
             bets[instead.id] = instead
         no: Reasons = set()
         lying: dict[Id, Bet] = {}
-        point, valid = 0, sums(throws)
+        point, over, valid = 0, False, sums(throws)
         for moment in range(len(valid) + 1):
             for bet in bets.values():
                 for n, (after, spot, stake) in enumerate(bet.stages):
                     if after != moment or (n and bet.id not in lying):
                         continue
                     own = [each.now[1] for each in lying.values() if each.player == bet.player and each is not bet]
-                    if spot and bet.id in judged and not (bet.carried and not n) and cannot_lie(spot, point, own):
+                    barred = spot and not (bet.carried and not n) and (over or cannot_lie(spot, point, own))
+                    if barred and bet.id in judged:  # once the line is decided, nothing is placed in the round
                         no.add("LGR-0244")
                     bet.now = ("open", spot or bet.now[1], stake, Fraction(0))
                     lying[bet.id] = bet
@@ -544,7 +581,7 @@ class Coup:
                     else:
                         bet.decide(what)
                         del lying[bet.id]
-                point, _ = point_after(point, valid[moment])
+                point, over = point_after(point, valid[moment])
         if any(bet.stages[0][0] > len(valid) for bet in bets.values() if bet.id in judged):
             no.add("LGR-0244")
         return no

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import psycopg
 from hypothesis import strategies as st
 
 from ledger.application import Rounds
-from ledger.property import Choice, OptIn, Property, Table
+from ledger.property import Choice, OptIn, Person, Property, Table
 from ledger.reports import (
     Report,
 )
-from tests.proofs.life_model import UNITS, Coup
+from tests.proofs.life_model import LIMITS, STRANGER, UNITS, Coup
 
 GAMES = ("roulette", "cussec", "fantan", "craps")
 CURRENCY = {"roulette": "MOP", "cussec": "HKD", "fantan": "MOP", "craps": "HKD"}
@@ -27,22 +27,41 @@ SHOWN = {
 ROUNDS_OF_CRAPS = ["2-4,3-5,3-3", "3-4", "5-6", "2-2,void,1-3", "2-4,3-4", "3-5,2-6", "1-1", "2-4,void,3-4", "2-4", "3-4,3-4"]
 KINDS = ("outcome", "bet", "bet_void", "late_bet", "return", "mispay", "ex_gratia")
 PEOPLE = ("S-1", "S-2", "S-3")
+ANYBODY = (*PEOPLE, STRANGER, None)
+"""Who may be there: the house's supervisors, another's, and somebody who proves nothing."""
 SETS = 100
 """Tables of each game: a life that failed leaves its table as it was, and the next takes another."""
 
 NUMBER = st.integers(0, 4095)
-STAKE = st.integers(1, 40_000)
+STAKE = st.integers(0, 39_999).map(lambda n: 1 + (n * 7_919 + 20_000) % 40_000)  # small ones would come too often
 
 
 def house() -> Property:
     """A house with many tables of each game."""
     tables = [
-        Table(f"{game}-{n}", "A", game, CURRENCY[game], f"{UNITS[game] // 100}.{UNITS[game] % 100:02}")
+        Table(f"{game}-{n}", "A", game, CURRENCY[game], _plain(UNITS[game]), **_limited(game))
         for game in GAMES
         for n in range(SETS)
     ]
     opt_ins = tuple(OptIn(order, "a proof", "nobody") for order in ("30/2003", "31/2003"))
-    return Property("LIFE", "Life", "Asia/Macau", "06:00", tuple(tables), opt_ins, (Choice("53/2010", unverified_bets=True),))
+    people = tuple(Person(id, ("supervisor",)) for id in PEOPLE)
+    choices = (Choice("53/2010", unverified_bets=True),)
+    return Property("LIFE", "Life", "Asia/Macau", "06:00", tuple(tables), opt_ins, choices, people=people)
+
+
+def other_house() -> Property:
+    """Another house, whose supervisor has no right at the tables of the first."""
+    table = Table("elsewhere", "A", "roulette", "MOP", "0.01")
+    opt_ins = (OptIn("30/2003", "a proof", "nobody"),)
+    return Property("OTHER", "Other", "Asia/Macau", "06:00", (table,), opt_ins, people=(Person(STRANGER, ("supervisor",)),))
+
+
+def _limited(game: str) -> dict[str, Any]:
+    return dict(zip(("minimum", "maximum", "exposure"), map(_plain, LIMITS.get(game, ())), strict=False))
+
+
+def _plain(minor: int) -> str:
+    return f"{minor // 100}.{minor % 100:02}"
 
 
 class Counted(NamedTuple):
@@ -68,6 +87,7 @@ class Place:
         self.dsn = dsn
         self.rounds = Rounds(dsn)
         self.rounds.apply_property(house())
+        self.rounds.apply_property(other_house())
         self.conn = psycopg.connect(dsn, autocommit=True)
         self.taken: Counter[str] = Counter()
         """Of each game, tables that failing lives have used up."""

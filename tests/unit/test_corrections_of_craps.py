@@ -16,6 +16,7 @@ from ledger.round import Status, Successor
 from ledger.round.replay import thrown_again
 from ledger.round.standing import effect, stake_back
 from ledger.rules import regulation
+from tests.proofs.life_model import Coup
 from tests.unit.test_corrections import Table, moved, origin, refused, summed
 
 
@@ -87,6 +88,28 @@ def test_a_bet_that_could_not_have_been_placed_under_the_throws_is_named() -> No
     at.correct("bet_void", bet=odds)
     at.correct("outcome", outcome="3-4")
     assert at.balances() == {"player/P-1": 100_00, "win": -100_00}
+
+
+@pytest.mark.parametrize("spot", ["field", "place:8", "come", "pass_odds"])
+@pytest.mark.parametrize("throws", ["3-4", "1-1"])
+def test_nothing_is_placed_once_the_line_is_decided(spot: str, throws: str) -> None:
+    """A bet that came after the last of the right throws was none of the round, and so is no bet that they leave undecided."""
+    at, model = table(), Coup("craps")
+    model.place(at.bet("pass"), "P-1", "pass", 100_00)
+    at.throw("2-4")
+    model.close()
+    model.throw("2-4", None)
+    reopened(at)
+    model.reopen()
+    late = at.bet(spot)
+    model.place(late, "P-1", spot, 100_00)
+    at.throw("3-4")
+    model.close()
+    model.throw("3-4", None)
+    with pytest.raises(Refusal, match=f"bet {late} on {spot} could not have been placed: the line is decided") as caught:
+        at.propose("outcome", outcome=throws)
+    assert caught.value.code == "LGR-0244"
+    assert "LGR-0244" in model.propose(uuid4(), "outcome", {"outcome": throws}, "S-1"), "the proof of the life says the same"
 
 
 def test_a_come_bet_is_followed_to_the_number_that_the_right_throw_gives_it() -> None:

@@ -44,6 +44,9 @@ TYPES: dict[str, dict[str, Any]] = {
     "SlipCancelled": {"table": "R01", "slip": str(uuid4()), "kind": "fill", "reason": "wrong_total"},
     "ColourChipsIssued": {"table": "R01", "player": "P-1", "colour": "red", "value": "500", "currency": "MOP"},
     "GamingDayClosed": {"property": "DEMO", "gaming_day": "2020-01-01", "as_of": "0", "figures": "0" * 64},
+    "PlayerErased": {"property": "DEMO", "player": "P-1", "reason": "request"},
+    "PlayerHeld": {"property": "DEMO", "player": "P-1", "reason": "aml_17"},
+    "PlayerReleased": {"property": "DEMO", "player": "P-1", "reason": "aml_17"},
 }
 """Each type with data that can be read; whether the round takes it is another question than whether the sender may say it."""
 

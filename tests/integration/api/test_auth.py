@@ -28,6 +28,7 @@ NO_PERSON, NOT_ALLOWED = "LGR-0801", "LGR-0804"
 # terminal with a dealer's token, with a supervisor's; another table's terminal with a supervisor's; somebody of the cage.
 WHO = ("own", "other", "dealer", "supervisor", "auditor", "admin", "own+dealer", "own+supervisor", "other+supervisor", "cage")
 _TABLE = "yes no no no no no yes yes no no"
+_ADMIN = "no no no no no yes no no no no"
 _SUPERVISOR = "who no no yes no no no yes no no"
 MAY = {
     "RoundOpened": _TABLE,
@@ -59,6 +60,9 @@ MAY = {
     "SlipCancelled": "who no no yes no yes no yes no yes",
     "ColourChipsIssued": "yes no yes yes no no yes yes no no",
     "GamingDayClosed": "no no no no no yes no no no yes",
+    "PlayerErased": _ADMIN,
+    "PlayerHeld": _ADMIN,
+    "PlayerReleased": _ADMIN,
 }
 SAID = {"yes": "let in", "no": NOT_ALLOWED, "who": NO_PERSON}
 _OFFICE = "no no no yes yes yes no yes yes no"

@@ -6,6 +6,7 @@ import gzip
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -16,6 +17,7 @@ from ledger.audit.from_export import ExportSource, following
 from ledger.audit.from_log import LogSource
 from ledger.audit.gathering import Gatherer, Row, decoded
 from ledger.audit.reading import reading
+from ledger.audit.run import audit
 from ledger.audit.scope import Scope
 from ledger.errors import Refusal
 from ledger.events import Recorded, RoundOpened
@@ -187,3 +189,62 @@ def test_an_export_that_another_program_wrote_anew_is_read_as_well(export: Path,
     lines = [msgspec.json.format(line, indent=0).replace(b"\n", b" ") for line in export.read_bytes().splitlines()]
     path.write_bytes(b"\n".join(lines))
     assert read(path) == read(export)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda line: line | {"subject": "-" * 36},
+        lambda line: line | {"subject": "zzz"},
+        lambda line: line | {"subject": ""},
+        lambda line: line | {"type": line["type"].replace("roundledger", "XXXXXXXXXXX")},
+        lambda line: line | {"type": ""},
+        lambda line: line | {"position": f"{line['position'][:1]}_{line['position'][1:]}"},
+        lambda line: line | {"position": f" {line['position']}"},
+        lambda line: line | {"position": f"+{line['position']}"},
+        lambda line: line | {"position": "\uff11\uff12\uff13"},
+        lambda line: line | {"version": "1.0"},
+        lambda line: line | {"version": "-1"},
+        lambda line: {name: value for name, value in line.items() if name != "subject"},
+        lambda line: [line],
+        lambda line: None,
+    ],
+)
+def test_a_line_that_no_feed_writes_is_refused(export: Path, spoil: Callable[[Any], Any]) -> None:
+    lines = export.read_bytes().splitlines()
+    lines[120] = msgspec.json.encode(spoil(msgspec.json.decode(lines[120])))
+    export.write_bytes(b"\n".join(lines))
+    for where in (export, _gzipped(export)):
+        with pytest.raises(Refusal) as refused:
+            audit(where)
+        assert refused.value.code == "LGR-0740"
+
+
+def test_the_order_is_held_across_parts(export: Path) -> None:
+    lines = export.read_bytes().splitlines(keepends=True)
+    middle = len(b"".join(lines[: len(lines) // 2]))
+    for again in (lines[: len(lines) // 2], lines[-1:], lines[len(lines) // 2 - 1 : len(lines) // 2]):
+        export.write_bytes(b"".join([*lines, *again]))
+        for size in (middle, 20_000, sum(map(len, lines))):
+            with pytest.raises(Refusal) as refused:
+                audit(export, part_size=size)
+            assert refused.value.code == "LGR-0741"
+
+
+def test_a_compressed_export_with_any_byte_changed_is_never_a_traceback(export: Path) -> None:
+    whole = _gzipped(export)
+    content = whole.read_bytes()
+    seen = set()
+    for at in [*range(4, 30), *range(30, len(content), len(content) // 40)]:
+        whole.write_bytes(content[:at] + bytes([content[at] ^ 0x55]) + content[at + 1 :])
+        try:
+            seen.add("found" if audit(whole).findings else "clean")
+        except Refusal as refusal:
+            seen.add(refusal.code)
+    assert {"LGR-0740"} <= seen <= {"LGR-0740", "LGR-0741", "clean"}  # of some bytes of the head nothing depends
+
+
+def _gzipped(path: Path) -> Path:
+    packed = path.with_suffix(".packed.gz")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    return packed

@@ -43,9 +43,11 @@ def write(path: Path, rows: Sequence[Sequence[Any]], **options: Any) -> Path:
     return path
 
 
-def found(dsn: str, *files: tuple[str, Path], asked: engine.Asked | None = None) -> list[tuple[str, str, str]]:
-    """(reason, what, lines) of each exception of (mapping, file)."""
-    legs = [engine.Leg(mapping.load(name), [path]) for name, path in files]
+def found(
+    dsn: str, *files: tuple[str | mapping.MappingFile, Path], asked: engine.Asked | None = None
+) -> list[tuple[str, str, str]]:
+    """(reason, what, lines) of each exception of (mapping or its name, file)."""
+    legs = [engine.Leg(mapping.load(one) if isinstance(one, str) else one, [path]) for one, path in files]
     with ledger.one_state(dsn) as conn, engine.reconciled(conn, legs, asked or engine.Asked()) as result:
         return [
             (reason, what, lines or "")

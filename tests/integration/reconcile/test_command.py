@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -10,9 +11,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cli.main import run
+from ledger.application import Rounds
 from projections.reports.writers import FORMS
 from tests.integration.reconcile.support import rows_of, write
+from tests.integration.test_erasure import erase
 from tests.proofs.corpus import house
+from tests.support import accepted
 
 
 @pytest.fixture
@@ -153,3 +157,24 @@ def test_every_ready_mapping_is_listed_and_shown() -> None:
     assert [row["mapping"] for row in rows] == list(ready())
     for name in ready():
         assert shown("mappings", "show", name).output.strip() == ready()[name].strip()
+
+
+def test_a_file_that_still_names_an_erased_player_is_compared_with_what_is_shown(
+    filled: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    titles, first, *_ = bets = rows_of(filled, "terminal-bets")
+    player = first[titles.index("player")]
+    journal = write(tmp_path / "journal.csv", bets)
+    text = journal.read_text()
+    journal.write_text(text.replace(f",{player},", ",Q-1,", 1))
+    assert typed(journal, "--record") == 1
+    with closing(Rounds(filled)) as rounds:
+        accepted(rounds.post([erase(player, house.HOUSE.id)]))
+    capsys.readouterr()
+    assert typed("list", "--all", "--json") == 0
+    found = capsys.readouterr().out
+    assert player not in found
+    assert "erased-" in found, "what was found before the erasure is shown as all else"
+    journal.write_text(text)
+    assert typed(journal, "--json") == 0, "every line is matched, and the player is who is shown"
+    assert player not in capsys.readouterr().out

@@ -40,6 +40,7 @@ from ledger.events import (
     RoundOpened,
     RoundSettled,
     RoundVoided,
+    SlipCancelled,
     SlipConfirmed,
     ThrowRecorded,
 )
@@ -540,6 +541,42 @@ def payable_unit_changed(place: Place) -> tuple[UUID]:
 def slip_signed_for_more(place: Place) -> tuple[UUID]:
     signed = place.some(SlipConfirmed, lambda body: not body.cancellation)
     place.change(signed, amount=signed.body.amount + "0")
+    return (signed.stream,)
+
+
+@in_database("SLIP_DIFF")
+def slip_signed_as_another_kind(place: Place) -> tuple[UUID]:
+    signed = place.some(SlipConfirmed, lambda body: body.kind == "fill")
+    place.change(signed, kind="credit")
+    return (signed.stream,)
+
+
+@in_database("SLIP_DIFF")
+def slip_signed_for_another_table(place: Place) -> tuple[UUID]:
+    signed = place.some(SlipConfirmed)
+    place.change(signed, table=signed.body.table + "X")
+    return (signed.stream,)
+
+
+@in_database("SLIP_DIFF")
+def cancellation_signed_by_who_asked(place: Place) -> tuple[UUID]:
+    signed = place.some(SlipConfirmed, lambda body: body.cancellation)
+    asked = place.some(SlipCancelled, lambda body: body.confirmed and body.slip == signed.body.slip)
+    place.change(signed, by=asked.body.by)
+    return (signed.stream,)
+
+
+@in_database("SLIP_DIFF")
+def cancellation_of_more(place: Place) -> tuple[UUID]:
+    signed = place.some(SlipConfirmed, lambda body: body.cancellation)
+    place.change(signed, amount=signed.body.amount + "00")
+    return (signed.stream,)
+
+
+@in_database("SLIP_DIFF")
+def signature_made_a_cancellation(place: Place) -> tuple[UUID]:
+    signed = place.some(SlipConfirmed, lambda body: not body.cancellation)
+    place.change(signed, cancellation=True)
     return (signed.stream,)
 
 

@@ -15,9 +15,11 @@ from ledger.api import intake
 from ledger.client import BATCH_TYPE, batch, happened, uuid7
 from ledger.errors import Refusal
 from ledger.reports import (
+    ABOUT_PLAYERS,
     ABOUT_PROPERTIES,
     ABOUT_TABLES,
     PLAYERS,
+    PLAYERS_STREAM,
     TYPES,
     ApproveCorrection,
     CancelSlip,
@@ -92,9 +94,14 @@ def test_every_report_is_read_at_the_door_as_it_was_made(model: type[Data]) -> N
     made = msgspec.structs.replace(event(sample(model)), epoch=7, sequence=12)
     [read] = intake.read(batch([made.encoded()]), BATCH_TYPE, datetime.now(UTC)).items
     assert isinstance(read, Report), read
-    stream = table_stream("R01") if model in ABOUT_TABLES else days_stream("DEMO") if model in ABOUT_PROPERTIES else ROUND
-    assert (read.event_id, read.terminal, read.type, read.round) == (made.id, TERMINAL, made.type, stream)
+    assert (read.event_id, read.terminal, read.type, read.round) == (made.id, TERMINAL, made.type, _stream(model))
     assert (read.occurred_at, read.epoch, read.sequence, read.body) == (made.at, 7, 12, made.data)
+
+
+def _stream(model: type[Data]) -> UUID:
+    if model in ABOUT_PLAYERS:
+        return PLAYERS_STREAM
+    return table_stream("R01") if model in ABOUT_TABLES else days_stream("DEMO") if model in ABOUT_PROPERTIES else ROUND
 
 
 def test_an_event_is_the_same_bytes_however_often_it_is_sent() -> None:

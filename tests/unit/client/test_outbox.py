@@ -35,13 +35,16 @@ from ledger.reports import (
     CountDrop,
     Data,
     DeclineCorrection,
+    ErasePlayer,
     GiveUpNumbers,
+    HoldPlayer,
     HoldRound,
     OpenRound,
     ProposeCorrection,
     RecordCredit,
     RecordFill,
     RecordLateBet,
+    ReleasePlayer,
     ReleaseRound,
     RestoreChips,
     VoidBet,
@@ -68,6 +71,9 @@ SAID: dict[type[Data], dict[str, Any]] = {
     ConfirmSlip: {"table": "R01", "slip": UUID(int=1), "kind": "fill"},
     CancelSlip: {"table": "R01", "slip": UUID(int=1), "kind": "fill", "reason": "wrong_total"},
     CloseDay: {"property": "DEMO", "gaming_day": date(2026, 11, 29), "as_of": "1", "figures": "0" * 64},
+    ErasePlayer: {"property": "DEMO", "player": "P-1", "reason": "request"},
+    HoldPlayer: {"property": "DEMO", "player": "P-1", "reason": "aml_17"},
+    ReleasePlayer: {"property": "DEMO", "player": "P-1", "reason": "aml_17"},
 }
 """Each act of a person, with fields that can be read."""
 

@@ -44,6 +44,9 @@ from ledger.events import (
     OutcomeRecorded,
     PayoutMade,
     PlayerAdjusted,
+    PlayerErased,
+    PlayerHeld,
+    PlayerReleased,
     Recorded,
     ReturnedBet,
     RoundHeld,
@@ -146,7 +149,7 @@ class Lane:
         self._say(table_stream(self.table), StaffSignedOff, table=self.table, person="S-2", role="supervisor")
 
     def _slips(self) -> None:
-        """All that becomes of slips, in a house of the table's own, and a day of that house that is closed before."""
+        """All that becomes of slips, in a house of the table's own, a day of that house that is closed before, and players."""
         house, rng = f"house-{self.table}", random.Random(self.table)
         self.rng, kept = rng, self.rng  # so that a seed has the rounds that it has without slips
         said = {"table": self.table, "property": house, "gaming_day": DAY}
@@ -209,7 +212,16 @@ class Lane:
                 self._say(stream, SlipCancelled, by="C-2", **about, confirmed=fate != "never", reason="wrong_total")
             if fate == "back":
                 self._say(stream, SlipConfirmed, by="C-1", **signed, cancellation=True)
+        self._players()
         self.rng = kept
+
+    def _players(self) -> None:
+        """What is decided about a player who is at no table. In a stream of the lane's own: two lanes may come into one log."""
+        stream = days_stream(f"players of {self.table}")
+        said = {"property": "demo", "player": f"P-{self.table}", "reason": "aml_17", "by": "A-1"}
+        self._say(stream, PlayerHeld, **said)
+        self._say(stream, PlayerReleased, **said)
+        self._say(stream, PlayerErased, **said, shown=f"erased-{self.table}")
 
     def _open(self, id_: UUID | None = None) -> Round:
         round_ = Round(id_ or uuid(self.rng))
