@@ -30,7 +30,8 @@ COLUMNS = (
     Column("currency", "currency"),
     Column("expected", "expected"),
     Column("found", "found"),
-    Column("difference", "difference", "amount"),
+    Column("measure", "measure"),
+    Column("difference", "difference", "number"),
     Column("positions", "positions"),
     Column("events", "event ids"),
     Column("next", "next"),
@@ -257,25 +258,27 @@ def _said(finding: Finding) -> list[str]:
 def _value(finding: Finding, value: str | None) -> str:
     if value is None:
         return "nothing"
-    if finding.difference is not None and finding.currency is not None:
-        return f"{finding.currency} {plain(value, 'amount', finding.currency)}"
-    return value
+    return f"{finding.currency} {_measured(finding, value)}" if _is_money(finding) else value
 
 
 def _by(finding: Finding) -> str:
-    if finding.difference is None or finding.currency is None:
-        return ""
-    return f", a difference of {plain(finding.difference, 'amount', finding.currency)}"
+    return "" if finding.difference is None else f", a difference of {_measured(finding, finding.difference)}"
+
+
+def _is_money(finding: Finding) -> bool:
+    return finding.measure == "amount" and finding.currency is not None
+
+
+def _measured(finding: Finding, value: str | None) -> str | None:
+    """A value as a plain decimal where it is an amount; else as it is."""
+    return plain(value, "amount", finding.currency) if _is_money(finding) else value
 
 
 def row(finding: Finding) -> dict[str, Any]:
     """A finding in one row of `COLUMNS`; amounts as plain decimals."""
-    amounts = finding.difference is not None and finding.currency is not None
     named = {column.key: getattr(finding, column.key, None) for column in COLUMNS}
-    if amounts:
-        named |= {key: plain(named[key], "amount", finding.currency) for key in ("expected", "found")}
     return named | {
-        "difference": finding.difference if amounts else None,
+        **{key: _measured(finding, named[key]) for key in ("expected", "found", "difference")},
         "positions": " ".join(each.position for each in finding.evidence),
         "events": " ".join(each.event for each in finding.evidence if each.event is not None),
     }
