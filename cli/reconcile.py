@@ -78,10 +78,10 @@ def reconcile() -> None:
 @click.option("--month", metavar="YYYY-MM", help="The gaming days of one month.")
 @click.option("--from", "first", type=DAY, help="Gaming days from this one on.")
 @click.option("--to", "last", type=DAY, help="Gaming days up to this one, itself included.")
-@click.option("--property", "property_", metavar="PROPERTY", help="The ledger's rows of one property only.")
-@click.option("--pit", metavar="PIT", help="The ledger's rows of one pit only.")
-@click.option("--table", metavar="TABLE", help="The ledger's rows of one table only.")
-@click.option("--game", metavar="GAME", help="The ledger's rows of one game only.")
+@click.option("--property", "property_", metavar="PROPERTY", help="Rows of one property only.")
+@click.option("--pit", metavar="PIT", help="Rows of one pit only.")
+@click.option("--table", metavar="TABLE", help="Rows of one table only.")
+@click.option("--game", metavar="GAME", help="Rows of one game only.")
 @click.option("--lines", type=click.IntRange(0), metavar="N", help="How many lines the sender says that the file has.")
 @click.option("--record", is_flag=True, help="Keep what was found in the database, for its state over days.")
 @click.option("--empty-is-difference", is_flag=True, help="Exit with 1 and not 2 where there is nothing to compare.")
@@ -98,8 +98,9 @@ def files(paths: Sequence[Path], mappings: Sequence[str], form: Form, named: str
     """Compare FILES with the ledger.
 
     CSV, NDJSON, XLSX and Parquet are read, CSV and NDJSON also as gzip. The summary stands first: what was compared, then how
-    many exceptions of each reason. Nothing is written to the database without --record, and nothing ever to the log. With --quiet
-    there is no table either: the exit code says it.
+    many exceptions of each reason. Filters hold for the ledger's rows and for those of the files, by their table where they say
+    nothing else; how many were left out is printed. Nothing is written to the database without --record, and nothing ever to the
+    log. With --quiet there is no table either: the exit code says it.
     """
     from cli.reporting import verify_place
     from projections.reconcile.result import differences, none_compared
@@ -190,6 +191,7 @@ def _found(
         notes = _caught_up(dsn)
         with (
             ledger.one_state(dsn) as conn,
+            _at_known_table(conn, given["table"]),
             engine.reconciled(
                 conn,
                 legs,
@@ -201,6 +203,17 @@ def _found(
             result.notes.extend(notes)
             state.recall(conn, result)
             yield result, dsn
+
+
+@contextmanager
+def _at_known_table(conn: Any, table: str | None) -> Iterator[None]:
+    """Refuses (LGR-0602) a table that is none."""
+    from cli.asked import unknown_table
+    from projections.reconcile import ledger
+
+    if table is not None and table not in (known := ledger.known_tables(conn)):
+        raise unknown_table(table, known)
+    yield
 
 
 def _caught_up(dsn: str) -> list[str]:

@@ -445,7 +445,7 @@ class Comparison:
                 f"(SELECT {said} AS who, n, before, file, line FROM (SELECT *, lag(n) OVER (PARTITION BY {group} ORDER BY n) AS "
                 "before "
                 f"FROM (SELECT DISTINCT ON ({group}, n) {''.join(f'{quoted(one)}, ' for one in by)}{value} AS n, file, line "
-                "FROM f "
+                "FROM (FROM f UNION ALL FROM apart) AS f "
                 f"WHERE {value} IS NOT NULL ORDER BY {group}, n, file, line)) WHERE n > before + 1)"
             )
             self.add(
@@ -468,7 +468,7 @@ class Comparison:
         self.add(
             "SEQ_REPEAT",
             f"(SELECT {said} AS who, {value} AS n, list(line ORDER BY file, line) AS lines, count(*) AS times, any_value(file) "
-            "AS file FROM f "
+            "AS file FROM (FROM f UNION ALL FROM apart) AS f "
             f"WHERE {value} IS NOT NULL GROUP BY {group}, who, n HAVING count(DISTINCT {different}) > 1)",
             subject="who || ' ' || n",
             what=f"{literal(name + ' ')} || n || CASE WHEN who = '' THEN '' ELSE ' of ' || who END",

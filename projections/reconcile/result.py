@@ -90,6 +90,8 @@ def facts(result: Result) -> dict[str, Any]:
     }
     if outside := sum(leg.outside for leg in legs):
         said["outside_the_period"] = outside
+    if filtered := sum(leg.filtered for leg in legs):
+        said["outside_the_filters"] = filtered
     if left_out := sum(leg.left_out for leg in legs):
         said["lines_about_something_else"] = left_out
     return said
