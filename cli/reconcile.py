@@ -13,7 +13,7 @@ import click
 
 from cli import output
 from cli.options import DAY, Form, Group, examples, output_options
-from cli.output import Column, Report, Sheet, emit, emit_record, header, say
+from cli.output import Column, Report, Sheet, emit, emit_lines, emit_record, header, say
 from cli.persons import token_file_option, token_of
 from cli.session import database
 from cli.writing import OUT
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from projections.reconcile.engine import Leg, Result
 
 FORMS = ("table", "csv", "ndjson", "json", "xlsx", "parquet", "html")
+_TITLES = 30
+"""Columns of a file that are named."""
 SHOWN = 50
 """Exceptions that a table shows where --limit says nothing else."""
 _CODES = "0 clean, 1 differences, 2 could not run or had nothing to compare."
@@ -158,22 +160,27 @@ def _legs(paths: Sequence[Path], named: Sequence[str]) -> list[Leg]:
 def _recognised(path: Path) -> str:
     """The one ready mapping all of whose columns the file has. Raises Refusal LGR-0754."""
     from projections.reconcile.files import form_by_name, header_of
-    from projections.reconcile.mapping import read, ready
+    from projections.reconcile.mapping import OTHER_ENCODING, read, ready
 
     form = form_by_name(path)
-    there = set(header_of(path, form))
+    titles = header_of(path, form)
+    there = set(titles)
     known = {name: read(text, name) for name, text in ready().items()}
-    fits = [name for name, one in known.items() if one.form in (None, form) and (form != "ndjson" or one.form == form)]
+    fits = [name for name, one in known.items() if one.form in (None, form)]
     fits = [name for name in fits if set(known[name].columns.values()) <= there]
     if len(fits) == 1:
         say(f"{path.name}: mapping {fits[0]}, by its columns")
         return fits[0]
+    said = f"several mappings fit: {', '.join(fits)}"
+    if not fits:
+        said = f"no ready mapping has the columns of this file: {', '.join(titles[:_TITLES])}" if titles else "it has no columns"
+    encoding = f". {OTHER_ENCODING}" if "\ufffd" in "".join(titles) else ""
     raise Refusal(
         "LGR-0754",
-        "no ready mapping has the columns of this file" if not fits else f"several mappings fit: {', '.join(fits)}",
+        said,
         field="FILE",
         value=str(path),
-        help=f"name one with --mapping; ready ones: {', '.join(known)}",
+        help=f"name one with --mapping; ready ones: {', '.join(known)}{encoding}",
     )
 
 
@@ -374,6 +381,8 @@ def resolve(exception: str, why: str, token_file: Path | None, form: Form) -> No
         say(f"resolved: {done['exception']}, {done['reason']} of {done['what']}, by {person}")
 
 
+_NONE_OPEN = "no exception is open: no recorded run found any, or all are resolved or gone (--all shows those)"
+_NONE = "no exception is recorded: roundledger reconcile FILE --record keeps what it finds"
 LISTED = (
     Column("exception", "exception"),
     Column("state", "state"),
@@ -412,6 +421,9 @@ def list_(everything: bool, limit: int, form: Form) -> None:
 
     with database(schema=False) as dsn, closing(psycopg.connect(dsn, autocommit=True)) as conn:
         found = state.exceptions(conn, everything=everything, limit=limit)
+    if not found and form == "table":
+        emit_lines([_NONE if everything else _NONE_OPEN])
+        return
     for row in found:
         if row["currency"] is None:
             row["difference"] = None

@@ -183,6 +183,9 @@ class _Run:
         self._known_tables = ledger.known_tables(conn)
         self.tables = ledger.tables_of(conn, asked.filters)
         """Those that the filters leave."""
+        db.execute("CREATE TABLE units (place VARCHAR, minor BIGINT)")
+        for table, unit in ledger.payable_units(conn):
+            db.execute("INSERT INTO units VALUES (?, ?)", [table, unit])
         self.position, self.notes = state(conn)
 
     def leg(self, number: int, leg: Leg) -> LegResult:

@@ -14,6 +14,7 @@ from psycopg import sql
 from ledger.money import CURRENCIES
 from projections.reconcile.sides import Field, Side
 from projections.reconcile.values import listed, literal, quoted
+from projections.reports.model import minor
 
 Connection = psycopg.Connection[Any]
 _TYPES = {
@@ -133,6 +134,14 @@ def tables_of(conn: Connection, filters: Sequence[tuple[str, str]]) -> list[str]
             )
             found.update(table for (table,) in conn.execute(query))
     return sorted(found)
+
+
+def payable_units(conn: Connection) -> list[tuple[str, int]]:
+    """Each configured table and its payable unit, in minor units of its currency."""
+    found = conn.execute(
+        "SELECT table_id, payable_unit, currency FROM report.tables WHERE payable_unit IS NOT NULL ORDER BY table_id"
+    )
+    return [(table, minor(unit, currency)) for table, unit, currency in found]
 
 
 class House(NamedTuple):
