@@ -364,19 +364,21 @@ def _drawn(result: Result, limit: int | None) -> Report:
 def resolve(exception: str, why: str, token_file: Path | None, form: Form) -> None:
     """Resolve an exception of a recorded run.
 
-    It is named by its id, or by the beginning of that. Who resolves it is said by the token in LEDGER_TOKEN or --token-file. It
-    holds for the values that were found: with others the exception is open again. The ledger itself is corrected by `roundledger
-    correct` and not here.
+    It is named by its id, or by the beginning of that. Who resolves it is said by the token in LEDGER_TOKEN or --token-file: a
+    supervisor, an auditor or an admin of the property. It holds for the values that were found: with others the exception is open
+    again. The ledger itself is corrected by `roundledger correct` and not here.
     """
     import psycopg
 
+    from cli.property import properties
+    from ledger.rights import verify_resolves
     from ledger.store.credentials import authenticate_token
     from projections.reconcile import state
 
     token = token_of(token_file)
     with database() as dsn, closing(psycopg.connect(dsn, autocommit=True)) as conn:
-        person = authenticate_token(conn, token)
-        done = state.resolve(conn, exception, why, person)
+        person, houses = authenticate_token(conn, token), properties(dsn)
+        done = state.resolve(conn, exception, why, person, lambda table: verify_resolves(person, table, houses))
     if not emit_record(done, form):
         say(f"resolved: {done['exception']}, {done['reason']} of {done['what']}, by {person}")
 
