@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cli.output import Column, Report, Sheet, header
+from cli.output import Amounts, Column, Report, Sheet, header
 from cli.session import houses, position, reading
-from cli.trace import told, verify_account
+from cli.trace import NOTHING_YET, verify_account
 
 if TYPE_CHECKING:
     from projections.trace import Part
@@ -39,7 +39,9 @@ def balance_explained(dsn: str, account: str) -> Report:
     meaning = next((words for name, words in ACCOUNTS.items() if name.partition("/")[0] == kind), None)
     return Report(
         title=f"Balance of {account}",
-        facts=header(property=houses(dsn), account=account, meaning=meaning, as_of_position=at, balance=told(balances)),
+        facts=header(
+            property=houses(dsn), account=account, meaning=meaning, as_of_position=at, balance=Amounts(balances, NOTHING_YET)
+        ),
         notes=stopped,
         sheets=[
             Sheet(

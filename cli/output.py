@@ -60,6 +60,18 @@ class Amount(NamedTuple):
         return f"{self.currency} {plain(self.minor, 'amount', self.currency)}"
 
 
+class Amounts(dict[str, Amount]):
+    """Currency → amount, among a report's facts; people read it in words."""
+
+    def __init__(self, minor: Mapping[str, int], nothing: str) -> None:
+        """`nothing`: what people are told where there is none."""
+        super().__init__({code: Amount(minor[code], code) for code in sorted(minor)})
+        self._nothing = nothing
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.values())) or self._nothing
+
+
 class Column(NamedTuple):
     """One column: its key in JSON and CSV, its title in a table, and what its cells hold. JSON and CSV have every column."""
 
@@ -238,11 +250,15 @@ def emit_lines(lines: Sequence[str]) -> None:
     draw_lines(lines)
 
 
+_POSITIONS = ("position", "ends_at")
+"""Ends of the names of facts that are positions."""
+
+
 def as_json(report: Report) -> str:
     """The report as one JSON document."""
     document: dict[str, Any] = {"title": report.title}
     for key, value in report.facts.items():
-        document[key] = machine(value)
+        document[key] = machine(value, "position" if key.endswith(_POSITIONS) else "text")
     document["notes"] = list(report.notes)
     for sheet in report.sheets:
         document[sheet.name] = [record(row, sheet.columns) for row in sheet.rows]

@@ -13,7 +13,7 @@ import click
 
 from cli import output
 from cli.options import DAY, Form, Group, examples, output_options
-from cli.output import Column, Report, Sheet, emit, emit_record, header, say
+from cli.output import Column, Report, Sheet, emit, emit_lines, emit_record, header, say
 from cli.persons import token_file_option, token_of
 from cli.session import database
 from cli.writing import OUT
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from projections.reconcile.engine import Leg, Result
 
 FORMS = ("table", "csv", "ndjson", "json", "xlsx", "parquet", "html")
+_TITLES = 30
+"""Columns of a file that are named."""
 SHOWN = 50
 """Exceptions that a table shows where --limit says nothing else."""
 _CODES = "0 clean, 1 differences, 2 could not run or had nothing to compare."
@@ -78,10 +80,10 @@ def reconcile() -> None:
 @click.option("--month", metavar="YYYY-MM", help="The gaming days of one month.")
 @click.option("--from", "first", type=DAY, help="Gaming days from this one on.")
 @click.option("--to", "last", type=DAY, help="Gaming days up to this one, itself included.")
-@click.option("--property", "property_", metavar="PROPERTY", help="The ledger's rows of one property only.")
-@click.option("--pit", metavar="PIT", help="The ledger's rows of one pit only.")
-@click.option("--table", metavar="TABLE", help="The ledger's rows of one table only.")
-@click.option("--game", metavar="GAME", help="The ledger's rows of one game only.")
+@click.option("--property", "property_", metavar="PROPERTY", help="Rows of one property only.")
+@click.option("--pit", metavar="PIT", help="Rows of one pit only.")
+@click.option("--table", metavar="TABLE", help="Rows of one table only.")
+@click.option("--game", metavar="GAME", help="Rows of one game only.")
 @click.option("--lines", type=click.IntRange(0), metavar="N", help="How many lines the sender says that the file has.")
 @click.option("--record", is_flag=True, help="Keep what was found in the database, for its state over days.")
 @click.option("--empty-is-difference", is_flag=True, help="Exit with 1 and not 2 where there is nothing to compare.")
@@ -98,8 +100,9 @@ def files(paths: Sequence[Path], mappings: Sequence[str], form: Form, named: str
     """Compare FILES with the ledger.
 
     CSV, NDJSON, XLSX and Parquet are read, CSV and NDJSON also as gzip. The summary stands first: what was compared, then how
-    many exceptions of each reason. Nothing is written to the database without --record, and nothing ever to the log. With --quiet
-    there is no table either: the exit code says it.
+    many exceptions of each reason. Filters hold for the ledger's rows and for those of the files, by their table where they say
+    nothing else; how many were left out is printed. Nothing is written to the database without --record, and nothing ever to the
+    log. With --quiet there is no table either: the exit code says it.
     """
     from cli.reporting import verify_place
     from projections.reconcile.result import differences, none_compared
@@ -157,22 +160,27 @@ def _legs(paths: Sequence[Path], named: Sequence[str]) -> list[Leg]:
 def _recognised(path: Path) -> str:
     """The one ready mapping all of whose columns the file has. Raises Refusal LGR-0754."""
     from projections.reconcile.files import form_by_name, header_of
-    from projections.reconcile.mapping import read, ready
+    from projections.reconcile.mapping import OTHER_ENCODING, read, ready
 
     form = form_by_name(path)
-    there = set(header_of(path, form))
+    titles = header_of(path, form)
+    there = set(titles)
     known = {name: read(text, name) for name, text in ready().items()}
-    fits = [name for name, one in known.items() if one.form in (None, form) and (form != "ndjson" or one.form == form)]
+    fits = [name for name, one in known.items() if one.form in (None, form)]
     fits = [name for name in fits if set(known[name].columns.values()) <= there]
     if len(fits) == 1:
         say(f"{path.name}: mapping {fits[0]}, by its columns")
         return fits[0]
+    said = f"several mappings fit: {', '.join(fits)}"
+    if not fits:
+        said = f"no ready mapping has the columns of this file: {', '.join(titles[:_TITLES])}" if titles else "it has no columns"
+    encoding = f". {OTHER_ENCODING}" if "\ufffd" in "".join(titles) else ""
     raise Refusal(
         "LGR-0754",
-        "no ready mapping has the columns of this file" if not fits else f"several mappings fit: {', '.join(fits)}",
+        said,
         field="FILE",
         value=str(path),
-        help=f"name one with --mapping; ready ones: {', '.join(known)}",
+        help=f"name one with --mapping; ready ones: {', '.join(known)}{encoding}",
     )
 
 
@@ -190,6 +198,7 @@ def _found(
         notes = _caught_up(dsn)
         with (
             ledger.one_state(dsn) as conn,
+            _at_known_table(conn, given["table"]),
             engine.reconciled(
                 conn,
                 legs,
@@ -201,6 +210,17 @@ def _found(
             result.notes.extend(notes)
             state.recall(conn, result)
             yield result, dsn
+
+
+@contextmanager
+def _at_known_table(conn: Any, table: str | None) -> Iterator[None]:
+    """Refuses (LGR-0602) a table that is none."""
+    from cli.asked import unknown_table
+    from projections.reconcile import ledger
+
+    if table is not None and table not in (known := ledger.known_tables(conn)):
+        raise unknown_table(table, known)
+    yield
 
 
 def _caught_up(dsn: str) -> list[str]:
@@ -344,23 +364,27 @@ def _drawn(result: Result, limit: int | None) -> Report:
 def resolve(exception: str, why: str, token_file: Path | None, form: Form) -> None:
     """Resolve an exception of a recorded run.
 
-    It is named by its id, or by the beginning of that. Who resolves it is said by the token in LEDGER_TOKEN or --token-file. It
-    holds for the values that were found: with others the exception is open again. The ledger itself is corrected by `roundledger
-    correct` and not here.
+    It is named by its id, or by the beginning of that. Who resolves it is said by the token in LEDGER_TOKEN or --token-file: a
+    supervisor, an auditor or an admin of the property. It holds for the values that were found: with others the exception is open
+    again. The ledger itself is corrected by `roundledger correct` and not here.
     """
     import psycopg
 
+    from cli.property import properties
+    from ledger.rights import verify_resolves
     from ledger.store.credentials import authenticate_token
     from projections.reconcile import state
 
     token = token_of(token_file)
     with database() as dsn, closing(psycopg.connect(dsn, autocommit=True)) as conn:
-        person = authenticate_token(conn, token)
-        done = state.resolve(conn, exception, why, person)
+        person, houses = authenticate_token(conn, token), properties(dsn)
+        done = state.resolve(conn, exception, why, person, lambda table: verify_resolves(person, table, houses))
     if not emit_record(done, form):
         say(f"resolved: {done['exception']}, {done['reason']} of {done['what']}, by {person}")
 
 
+_NONE_OPEN = "no exception is open: no recorded run found any, or all are resolved or gone (--all shows those)"
+_NONE = "no exception is recorded: roundledger reconcile FILE --record keeps what it finds"
 LISTED = (
     Column("exception", "exception"),
     Column("state", "state"),
@@ -399,6 +423,9 @@ def list_(everything: bool, limit: int, form: Form) -> None:
 
     with database(schema=False) as dsn, closing(psycopg.connect(dsn, autocommit=True)) as conn:
         found = state.exceptions(conn, everything=everything, limit=limit)
+    if not found and form == "table":
+        emit_lines([_NONE if everything else _NONE_OPEN])
+        return
     for row in found:
         if row["currency"] is None:
             row["difference"] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -35,16 +35,21 @@ if TYPE_CHECKING:
 )
 @click.option("--day", type=DAY, help="Only rounds of this gaming day.")
 @click.option("--table", help="Only rounds of this table.")
-@click.option("--round", "round_", metavar="ID", type=click.UUID, help="Only this round.")
+@click.option("--round", "round_", metavar="ID", help="Only this round, by as much of its id as is unambiguous.")
 @click.option("--rounds", "one_by_one", is_flag=True, help="Every round by itself, without the sums over rounds.")
 @click.option("--until", metavar="MOMENT", help="The log as it stood after a position, or at a time with its offset.")
-@click.option("--resume", "state", type=click.Path(dir_okay=False, path_type=Path), help="Keep in this file how far it is.")
+@click.option(
+    "--resume",
+    "state",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep in this file how far it is. Every round by itself, as with --rounds: sums over rounds are not compared.",
+)
 @click.option("--jobs", type=click.IntRange(1, 256), help="Processes for rounds one by one; all processors without it.")
 @output_options
 def replay(
     day: date | None,
     table: str | None,
-    round_: UUID | None,
+    round_: str | None,
     one_by_one: bool,
     until: str | None,
     state: Path | None,
@@ -57,8 +62,8 @@ def replay(
     written: live tables that are behind the log are waited for a few seconds, and compared as far as they have come. Regulations
     and properties are read from the log alone. With --quiet nothing is printed where all is equal.
 
-    Of a day, a table or a round, or with --rounds, each round is folded by itself and compared with its live rows, on all
-    processors; sums over rounds, such as balances, are compared by the replay of the whole log alone. As of an earlier moment the
+    Of a day, a table or a round, or with --rounds or --resume, each round is folded by itself and compared with its live rows, on
+    all processors; balances and other sums over rounds are compared by `roundledger replay` alone. As of an earlier moment the
     movements up to it are compared, the only rows that keep their moment, and the balances that they come to are printed.
     """
     scoped = one_by_one or state is not None or until is not None or (day, table, round_) != (None, None, None)
@@ -91,7 +96,7 @@ def compare_rounds(
     dsn: str,
     day: date | None,
     table: str | None,
-    round_: UUID | None,
+    round_: str | None,
     until: str | None,
     state: Path | None,
     jobs: int | None,
@@ -99,17 +104,17 @@ def compare_rounds(
     """The same, round by round, of some rounds or as of a moment; and the position that the moment is."""
     import psycopg
 
-    from projections.moments import moment, position_at
+    from cli import asked
+    from projections.moments import position_at
     from projections.replay_rounds import replay_rounds, rounds_of
 
-    when = None if until is None else moment(until, datetime.now(UTC), "--until")
-    upto: int | None = None
-    if when is not None:
-        with psycopg.connect(dsn, autocommit=True) as conn:
-            upto = when if isinstance(when, int) else position_at(conn, when)
-    asked = None if day is None else day.isoformat()
-    rounds = rounds_of(dsn, day=asked, table=table, round=round_, upto=upto)
-    kept = None if state is None else State.of(state, [asked, table, None if round_ is None else str(round_), upto], rounds)
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        asked.verify_table(dsn, conn, table)
+        one, when = asked.round_in(conn, round_), asked.until_in(conn, until)
+        upto = position_at(conn, when) if isinstance(when, datetime) else when
+    of_day = None if day is None else day.isoformat()
+    rounds = rounds_of(dsn, day=of_day, table=table, round=one, upto=upto)
+    kept = None if state is None else State.of(state, [of_day, table, None if one is None else str(one), upto], rounds)
     left = rounds if kept is None else rounds[kept.done :]
     with Progress("replay", unit="rounds") as progress:
 
@@ -219,6 +224,10 @@ def _total(line: dict[str, Any]) -> str:
     return f"  {line['kind']}: {currency} {plain(line['balance'], 'amount', currency)} in {counted(line['accounts'], 'account')}"
 
 
+SUMS = "balances and other sums over rounds are compared by `roundledger replay` alone"
+"""What a replay round by round leaves out."""
+
+
 def exit_code(found: Comparison) -> int:
     """0 equal, 1 different, 2 where something was not compared."""
     if not found.equal:
@@ -240,6 +249,8 @@ def verdict(found: Comparison) -> list[str]:
     at = max(found.positions.values(), key=int)
     rows, tables = counted(sum(found.rows.values()), "row"), counted(len(found.rows), "table")
     lines = [f"replay: equal: {rows} of {tables}, up to position {at}"]
+    if found.rounds:
+        lines.append(f"  not compared: {SUMS}")
     lines += [f"  not compared: projection {name} stands still: {reason}" for name, reason in found.stopped.items()]
     if found.behind != "0":
         lines.append(f"  not compared: the last {found.behind} positions, which the live tables have not come to")
@@ -251,7 +262,7 @@ def document(found: Comparison) -> dict[str, object]:
     import msgspec
 
     fields: dict[str, object] = msgspec.to_builtins(found)
-    return fields
+    return fields | {"sums_over_rounds": not found.rounds}
 
 
 def record(found: Comparison) -> dict[str, object]:
@@ -264,6 +275,7 @@ def record(found: Comparison) -> dict[str, object]:
         "rows": sum(found.rows.values()),
         "position": max(found.positions.values(), key=int, default="0"),
         "behind": found.behind,
+        "sums_over_rounds": not found.rounds,
         "stopped": "; ".join(f"{name}: {reason}" for name, reason in found.stopped.items()),
         "table": difference and difference.table,
         "key": difference and " ".join(f"{name}={value}" for name, value in difference.key.items()),

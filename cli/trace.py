@@ -99,10 +99,11 @@ def verify_account(conn: Connection[Any], account: str) -> None:
 
 def told(balances: dict[str, int]) -> str:
     """Balances of an account in words: `HKD 12.50, MOP -3.00`."""
-    from ledger.money import format_plain
+    return str(output.Amounts(balances, NOTHING_YET))
 
-    shown = [f"{code} {format_plain(balance, code)}" for code, balance in sorted(balances.items())]
-    return ", ".join(shown) or "nothing, it had not moved yet"
+
+NOTHING_YET = "nothing, it had not moved yet"
+"""What an account has that has not moved."""
 
 
 def _report(

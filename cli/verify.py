@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 import click
 
+from cli import asked
 from cli.options import DAY, FILE, Form, examples, output_options, processors
 from cli.output import Column, counted, emit_csv, emit_json, emit_lines, machine, plain, quiet
 from cli.progress import Progress
@@ -30,7 +31,8 @@ COLUMNS = (
     Column("currency", "currency"),
     Column("expected", "expected"),
     Column("found", "found"),
-    Column("difference", "difference", "amount"),
+    Column("measure", "measure"),
+    Column("difference", "difference", "number"),
     Column("positions", "positions"),
     Column("events", "event ids"),
     Column("next", "next"),
@@ -73,7 +75,7 @@ class Verified(NamedTuple):
 )
 @click.option("--day", type=DAY, help="Only rounds of this gaming day.")
 @click.option("--table", help="Only rounds of this table.")
-@click.option("--round", "round_", metavar="ID", type=click.UUID, help="Only this round.")
+@click.option("--round", "round_", metavar="ID", help="Only this round, by as much of its id as is unambiguous.")
 @click.option("--until", metavar="MOMENT", help="The log as it stood after a position, or at a time with its offset.")
 @click.option("--from", "file", type=FILE, help="Check an export that roundledger feed wrote, plain or gzip, and no database.")
 @click.option("--jobs", type=click.IntRange(1, 256), help="Processes to use; all processors without it.")
@@ -81,7 +83,7 @@ class Verified(NamedTuple):
 def verify(
     day: date | None,
     table: str | None,
-    round_: UUID | None,
+    round_: str | None,
     until: str | None,
     file: Path | None,
     jobs: int | None,
@@ -98,15 +100,12 @@ def verify(
     they have come. An export has no live tables; an earlier state is not compared with those of now. With
     --quiet the findings alone are printed.
     """
-    from ledger.audit.scope import Scope
-
-    scope = Scope(day, table, round_, _moment(until))
     workers = jobs or processors()
     if file is not None:
-        verified = of_export(file, scope, workers)
+        verified = of_export(file, _scope_of_export(file, day, table, round_, until), workers)
     else:
         with database() as dsn:
-            verified = of_database(dsn, scope, workers)
+            verified = of_database(dsn, _scope(dsn, day, table, round_, until), workers)
     if form == "json":
         emit_json(document(verified))
     elif form == "csv":
@@ -116,12 +115,21 @@ def verify(
     return verified.code
 
 
-def _moment(until: str | None) -> int | datetime | None:
-    from datetime import UTC
+def _scope(dsn: str, day: date | None, table: str | None, round_: str | None, until: str | None) -> Scope:
+    import psycopg
 
-    from projections.moments import moment
+    from ledger.audit.scope import Scope
 
-    return None if until is None else moment(until, datetime.now(UTC), "--until")
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        asked.verify_table(dsn, conn, table)
+        return Scope(day, table, asked.round_in(conn, round_), asked.until_in(conn, until))
+
+
+def _scope_of_export(file: Path, day: date | None, table: str | None, round_: str | None, until: str | None) -> Scope:
+    from ledger.audit.scope import Scope
+
+    asked.verify_table_of_export(file, table)
+    return Scope(day, table, asked.round_of_export(file, round_), asked.until(until))
 
 
 def of_export(file: Path, scope: Scope, jobs: int) -> Verified:
@@ -216,6 +224,7 @@ def _unbalanced(dsn: str) -> list[Finding]:
 
 def lines(verified: Verified) -> list[str]:
     """As people read it."""
+    from cli.replay import SUMS
     from ledger.audit.run import by_code
 
     tally, audited = verified.audited.tally, verified.audited
@@ -236,6 +245,8 @@ def lines(verified: Verified) -> list[str]:
     if compared is not None:
         rows = counted(sum(compared.rows.values()), "row")
         head.append(f"  live tables: {rows} of {counted(len(compared.rows), 'table')} compared with a fresh fold")
+        if compared.rounds:
+            head.append(f"  not compared: {SUMS}")
     else:
         head.append("  live tables: not compared")
     head += [f"  {code}: {number}" for code, number in by_code(verified.findings).items()]
@@ -257,25 +268,27 @@ def _said(finding: Finding) -> list[str]:
 def _value(finding: Finding, value: str | None) -> str:
     if value is None:
         return "nothing"
-    if finding.difference is not None and finding.currency is not None:
-        return f"{finding.currency} {plain(value, 'amount', finding.currency)}"
-    return value
+    return f"{finding.currency} {_measured(finding, value)}" if _is_money(finding) else value
 
 
 def _by(finding: Finding) -> str:
-    if finding.difference is None or finding.currency is None:
-        return ""
-    return f", a difference of {plain(finding.difference, 'amount', finding.currency)}"
+    return "" if finding.difference is None else f", a difference of {_measured(finding, finding.difference)}"
+
+
+def _is_money(finding: Finding) -> bool:
+    return finding.measure == "amount" and finding.currency is not None
+
+
+def _measured(finding: Finding, value: str | None) -> str | None:
+    """A value as a plain decimal where it is an amount; else as it is."""
+    return plain(value, "amount", finding.currency) if _is_money(finding) else value
 
 
 def row(finding: Finding) -> dict[str, Any]:
     """A finding in one row of `COLUMNS`; amounts as plain decimals."""
-    amounts = finding.difference is not None and finding.currency is not None
     named = {column.key: getattr(finding, column.key, None) for column in COLUMNS}
-    if amounts:
-        named |= {key: plain(named[key], "amount", finding.currency) for key in ("expected", "found")}
     return named | {
-        "difference": finding.difference if amounts else None,
+        **{key: _measured(finding, named[key]) for key in ("expected", "found", "difference")},
         "positions": " ".join(each.position for each in finding.evidence),
         "events": " ".join(each.event for each in finding.evidence if each.event is not None),
     }

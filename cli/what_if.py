@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ import click
 from cli.options import DAY, FILE, Form, examples, output_options
 from cli.output import Column, Report, Row, Sheet, counted, emit, emit_csv, header, say, say_lines
 from cli.progress import Progress
-from cli.session import database, houses, strange_table
+from cli.session import database, houses
 from ledger.errors import Refusal
 
 if TYPE_CHECKING:
@@ -133,12 +133,11 @@ def what_if(
         listed = _gone_through(dsn, scope, rules, found, everything=everything)
         if form == "csv":
             emit_csv(BETS, map(_row, listed))
-            say_lines(f"note: {note}" for note in [*_notes(found), *_strange(dsn, table, found), *_in_all(found)])
+            say_lines(f"note: {note}" for note in [*_notes(found), *_in_all(found)])
         else:
             bets = sorted(listed, key=lambda each: each.where.position)
             about = header(property=houses(dsn), rules=told(orders, files, unit, rounding), **_described(scope))
-            notes = [*_notes(found), *_strange(dsn, table, found)]
-            emit(_report(dsn, bets, found, about, notes, everything=everything, short=form == "table"), form)
+            emit(_report(dsn, bets, found, about, _notes(found), everything=everything, short=form == "table"), form)
     if not found.sums:
         say("nothing to compare")
         return 2
@@ -177,14 +176,15 @@ def _scope(dsn: str, day: date | None, table: str | None, round_: str | None, un
     """What is gone through; up to the log's end of this moment, where no other is asked for."""
     import psycopg
 
+    from cli import asked
     from cli.ids import find_round
     from ledger.audit.scope import Scope
     from ledger.store import log
-    from projections.moments import moment
 
     with psycopg.connect(dsn, autocommit=True) as conn:
+        asked.verify_table(dsn, conn, table)
         found = None if round_ is None else find_round(conn, round_)
-        end = log.head(conn) if until is None else moment(until, datetime.now(UTC), "--until")
+        end = log.head(conn) if until is None else asked.until_in(conn, until)
     return Scope(day, table, found, end)
 
 
@@ -222,15 +222,6 @@ def _notes(found: Found) -> list[str]:
     if found.faulty:
         notes.append(f"what the log says of {counted(found.faulty, 'round')} is not as it should be, by its own rules")
     return notes
-
-
-def _strange(dsn: str, table: str | None, found: Found) -> list[str]:
-    import psycopg
-
-    if found.sums or table is None:
-        return []
-    with psycopg.connect(dsn, autocommit=True) as conn:
-        return strange_table(dsn, conn, table)
 
 
 def _in_all(found: Found) -> Iterator[str]:

@@ -109,6 +109,9 @@ OF_ONES_OWN: Mapping[type[Data], tuple[Who, ...]] = {
 }
 """What is reported of what one has oneself proposed → who may report that."""
 
+RESOLVES: tuple[Who, ...] = _THE_OFFICE
+"""Who may resolve an exception of a recorded reconciliation: no dealer and no cage, whose own acts it may be about."""
+
 READS: Mapping[str, tuple[Who, ...]] = {
     "/v1/rounds/": EVERYBODY,  # a terminal those of its own table
     "/v1/terminals/": ("terminal", *_THE_OFFICE),  # a terminal what was received of itself
@@ -266,6 +269,20 @@ def verify_reads_terminal(caller: Caller, terminal: str, properties: Iterable[Pr
     if not having or not all(roles_of(caller.person, (house,)).intersection(_THE_OFFICE) for house in having):
         raise _not_allowed(
             f"{caller.person} has no such role in the property of terminal {terminal}", caller.person, _takes(_THE_OFFICE)
+        )
+
+
+def verify_resolves(person: str, table: str | None, properties: Iterable[Property]) -> None:
+    """Whether a person may resolve an exception that is about a table, or about none that is known. Raises Refusal LGR-0804.
+
+    It takes the role in the property that has the table, or in each where none has it.
+    """
+    properties = tuple(properties)
+    having = [house for house in properties if any(each.id == table for each in house.tables)] or properties
+    if not having or not all(roles_of(person, (house,)).intersection(RESOLVES) for house in having):
+        where = "" if table is None else f" of table {table}"
+        raise Refusal(
+            "LGR-0804", f"{person} may not resolve an exception{where}", field="token", value=person, help=_takes(RESOLVES)
         )
 
 

@@ -20,6 +20,7 @@ import psycopg
 
 from ledger.errors import Refusal
 from ledger.events import Recorded
+from ledger.store import log
 from projections.movements import Movement
 from projections.queries import Balance
 
@@ -161,11 +162,24 @@ def reached(conn: Connection) -> int:
     return int(row[0]) if row is not None else 0
 
 
-def verify_reached(conn: Connection, position: int) -> None:
-    """Raises Refusal LGR-0518 where the projection `ledger` has not come so far."""
+def verify_reached(conn: Connection, position: int, field: str = "at") -> None:
+    """Raises Refusal LGR-0518 where the projection `ledger` has not come so far, LGR-0108 where the log has not either."""
     at = reached(conn)
     if position > at:
-        raise Refusal("LGR-0518", f"the read side is at position {at}", field="at", value=str(position), help="ask again")
+        verify_in_log(position, log.last(conn), field)
+        raise Refusal("LGR-0518", f"the read side is at position {at}", field=field, value=str(position), help="ask again")
+
+
+def verify_in_log(position: int, last: int, field: str) -> None:
+    """Raises Refusal LGR-0108 for a position beyond the last one of a log: to ask again would not help."""
+    if position > last:
+        raise Refusal(
+            "LGR-0108",
+            f"the log ends at position {last}",
+            field=field,
+            value=str(position),
+            help=f"leave it out, or name a position up to {last}",
+        )
 
 
 def _behind(prefix: str | None) -> str | None:

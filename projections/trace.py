@@ -86,12 +86,13 @@ def span(conn: Connection, start: Moment | None, until: Moment | None) -> Span:
     """The positions from `start` to `until`; of all where neither is given.
 
     From a time on is behind the last event that was received by it, and until a time is up to that event. Raises Refusal LGR-0518
-    where the projection `ledger` has not come so far, and LGR-0770 where the end comes before the beginning.
+    where the projection `ledger` has not come so far, LGR-0108 where the log has not, and LGR-0771 where the end comes before the
+    beginning.
     """
     first = moments.position_at(conn, start) + 1 if isinstance(start, datetime) else (start or 1)
     reached = moments.reached(conn)
     last = moments.position_at(conn, until) if isinstance(until, datetime) else (reached if until is None else until)
-    moments.verify_reached(conn, last)
+    moments.verify_reached(conn, last, "--until")
     if until is not None and last < first - 1:
         raise Refusal("LGR-0771", f"it would end at position {last}, before position {first}", field="--until", value=str(until))
     return Span(first, last)

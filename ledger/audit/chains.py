@@ -62,6 +62,7 @@ class Chains:
                 stream=taken.round,
                 table=taken.table,
                 bet=given.bet,
+                currency=_currency(given),
                 expected=whole(given.stake) if amounts else f"{given.player} {given.spot}",
                 found=whole(taken.stake) if amounts else f"{taken.player} {taken.spot}",
                 evidence=[taken.said, given.said],
@@ -82,9 +83,15 @@ class Chains:
                     stream=link.round,
                     table=link.table,
                     bet=link.bet,
+                    currency=_currency(link),
                     expected=stake if link.out else 0,
                     found=0 if link.out else stake,
                     evidence=[link.said],
                 )
             )
         return self._findings
+
+
+def _currency(link: Link) -> str | None:
+    """That of the stake, by the event that tells of it."""
+    return getattr(link.said.body, "currency", None)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import msgspec
@@ -20,6 +20,7 @@ CODES: dict[str, str] = {
     "UNTAKEN_LOSS": "The bet lost, and its stake was not collected.",
     "PAID_TWICE": "The bet was paid more than once, or in more than one round.",
     "PAID_ON_LOSS": "The bet lost, and was paid.",
+    "RESULT_DIFF": "The bet is on record under another result than the regulation gives it, and got what it had to get.",
     "PAID_ON_VOID": "The bet was void, taken back or in a void round, and was paid.",
     "PAID_WITHOUT_BET": "A payout or a loss is booked for a bet that was never placed in the round.",
     "AMOUNT_DIFF": "An amount is not what the regulation gives.",
@@ -34,7 +35,7 @@ CODES: dict[str, str] = {
     "BET_TWICE": "The same bet is placed more than once.",
     # What the table showed, and in which order things happened.
     "OUTCOME_DIFF": "The outcome does not follow from what was written, or the payouts are those of another outcome.",
-    "PAY_ORDER": "Bets were settled in another order than the regulation says.",
+    "PAY_ORDER": "Bets were settled in another order than the regulation says; the payouts of one player in a row have none.",
     "LATE_BET": "A bet was taken after the close, and no number of its terminal shows that it was placed before.",
     "OUT_OF_PLACE": "An event stands where it cannot have happened.",
     "ON_HOLD": "The round was settled while it, or a bet of it, was held for review.",
@@ -71,6 +72,9 @@ CODES: dict[str, str] = {
 """Reason code → what it means."""
 
 
+Measure = Literal["amount", "count"]
+
+
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """An event of the log by which a finding can be seen."""
 
@@ -105,12 +109,14 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     table: str | None = None
     bet: UUID | None = None
     currency: str | None = None
+    measure: Measure | None = None
+    """What `expected` and `found` are: minor units of `currency`, or numbers of things; none where they are words."""
     expected: str | None = None
-    """As it should be. Amounts are minor units of `currency`."""
+    """As it should be."""
     found: str | None = None
     """As the log has it."""
     difference: str | None = None
-    """Found less expected, where both are amounts."""
+    """Found less expected, where they have a measure."""
     evidence: tuple[Evidence, ...] = ()
     next: str
     """The command to type next."""
@@ -126,13 +132,20 @@ def finding(
     currency: str | None = None,
     expected: object = None,
     found: object = None,
+    measure: Measure = "amount",
     evidence: Iterable[Recorded] = (),
     command: str | None = None,
 ) -> Finding:
-    """A finding with its id, its difference and the command to type next. Whole numbers are amounts."""
+    """A finding with its id, its difference and the command to type next. Two whole numbers are of the measure.
+
+    Values that are equal show nothing and are left away: the words say what is wrong.
+    """
     assert code in CODES, code
     seen = tuple(Evidence.of(each) for each in evidence)
-    amounts = isinstance(expected, int) and isinstance(found, int)
+    measured = isinstance(expected, int) and isinstance(found, int)
+    if _said(expected) == _said(found):
+        expected = found = None
+        measured = False
     return Finding(
         id=_id(code, stream, bet, seen[0].position if seen else what),
         code=code,
@@ -141,9 +154,10 @@ def finding(
         table=table,
         bet=bet,
         currency=currency,
+        measure=measure if measured else None,
         expected=_said(expected),
         found=_said(found),
-        difference=_said(_less(found, expected)) if amounts else None,
+        difference=_said(_less(found, expected)) if measured else None,
         evidence=seen,
         next=command or _next(stream, bet, table),
     )

@@ -11,6 +11,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import IO, NamedTuple, cast
@@ -49,6 +50,12 @@ class _Caused(msgspec.Struct, gc=False):
     cause: UUID | None = None
 
 
+class _Opening(msgspec.Struct, gc=False):
+    """Of the data of an opening, where it was."""
+
+    table: str
+
+
 class _When(msgspec.Struct, gc=False):
     """Of a CloudEvent, where it stands and when it was received."""
 
@@ -59,6 +66,7 @@ class _When(msgspec.Struct, gc=False):
 
 _lines = msgspec.json.Decoder(_Line)
 _whens = msgspec.json.Decoder(_When)
+_opening = msgspec.json.Decoder(_Opening)
 
 
 class Stretch(NamedTuple):
@@ -218,6 +226,14 @@ class ExportSource:
         for part in self.parts(1):
             yield from (row for row in self.rows(part) if row[1] in wanted)
 
+    def openings(self) -> Iterator[tuple[UUID, str]]:
+        """Each round of the file and its table, whatever the scope; those that cannot be read are left out."""
+        for part in self.parts(1):
+            for row in self.rows(part):
+                if row[3].partition(".")[0].encode() == _OPENED:
+                    with suppress(msgspec.DecodeError, ValueError):
+                        yield uuid(row[1]), _opening.decode(row[4]).table
+
     # Where it ends.
 
     def _stop(self, until: int | datetime | None) -> int:
@@ -226,12 +242,21 @@ class ExportSource:
             return -1
         if isinstance(until, datetime):
             until = max((int(when.position) for _, when in self._whens() if when.time <= until), default=0)
-        begun, cause = 0, None
+        begun, cause, last = 0, None, 0
         for at, when in self._whens():
             if when.data.cause is None or when.data.cause != cause:
                 begun, cause = at, when.data.cause
-            if int(when.position) > until:
+            last = int(when.position)
+            if last > until:
                 return begun
+        if until > last:
+            raise Refusal(
+                "LGR-0108",
+                f"the export ends at position {last}",
+                field="--until",
+                value=str(until),
+                help=f"leave it out, or name a position up to {last}",
+            )
         return -1
 
     def _whens(self) -> Iterator[tuple[int, _When]]:

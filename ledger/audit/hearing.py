@@ -6,7 +6,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from ledger.audit.documents import Documents
-from ledger.audit.findings import Finding, finding
+from ledger.audit.findings import Finding, Measure, finding
 from ledger.audit.told import Bet, Link, Told
 from ledger.events import BettingClosed, BettingReopened, Body, Recorded
 from ledger.events.body import numbering
@@ -47,6 +47,7 @@ class Hearing:
         *,
         expected: object = None,
         found: object = None,
+        measure: Measure = "amount",
         also: tuple[Recorded, ...] = (),
     ) -> None:
         """Something is wrong with the event that is gone through; `also` are others by which it can be seen."""
@@ -65,6 +66,7 @@ class Hearing:
                 currency=None if told.opened is None else told.opened.currency,
                 expected=expected,
                 found=found,
+                measure=measure,
                 evidence=evidence,
             )
         )
@@ -107,6 +109,6 @@ class Hearing:
 
 
 def whole(text: str) -> int | str:
-    """An amount where it is one, to be compared as such; else what stands there."""
+    """A whole number where it is written as one, to be compared as such; else what stands there."""
     digits = text.removeprefix("-")
-    return int(text) if digits.isascii() and digits.isdigit() else text
+    return int(text) if digits.isascii() and digits.isdigit() and str(int(text)) == text else text

@@ -27,6 +27,8 @@ from ledger.rules import COME_OUT, Outcome, Regulation
 _MONEY = ("odds", "prize_exact", "prize", "commission", "breakage", "net_prize", "returned")
 PAID = ("won", "push")
 RESOLVED = ("lost", "won", "push")
+_TOTALED = {"prizes": "total of prizes", "returned": "total paid to players"}
+"""Totals that need more words than their field has."""
 
 
 class Settling(Betting):
@@ -214,7 +216,11 @@ class Settling(Betting):
                 "PAID_TWICE", f"the bet on {bet.spot} was paid before", bet, expected=0, found=int(paid.returned), also=also
             )
         elif bet.id not in self.awaited and bet.standing.result == "lost":
-            self.find("PAID_ON_LOSS", f"the bet on {bet.spot} lost, and was paid", bet, expected=0, found=int(paid.returned))
+            if int(paid.returned):
+                self.find("PAID_ON_LOSS", f"the bet on {bet.spot} lost, and was paid", bet, expected=0, found=int(paid.returned))
+            else:
+                what = f"the bet on {bet.spot} lost, and a payout of nothing is booked for it"
+                self.find("RESULT_DIFF", what, bet, expected="lost", found=paid.result)
         elif bet.id not in self.awaited and self.told.regulation is not None:
             if not bet.suspect:
                 self.find("OUT_OF_PLACE", f"the bet on {bet.spot} was paid before anything decided it", bet)
@@ -284,13 +290,16 @@ class Settling(Betting):
                 found=whole(got.returned),
                 also=also,
             )
-        elif want.result == "lost" or got.result == "lost":
+        elif "lost" in (want.result, got.result) and got.result != want.result and got.returned != want.returned:
             code = "PAID_ON_LOSS" if want.result == "lost" else "UNPAID_WIN"
             became = "lost" if want.result == "lost" else "did not lose"
             what = f"{want.spot} {became} on {self.told.outcome}, and was settled as {got.result}"
             self.find(code, what, bet, expected=due.returned, found=whole(got.returned), also=also)
-        elif wrong := [name for name in ("result", *_MONEY) if getattr(got, name) != getattr(want, name)]:
+        elif wrong := [name for name in _MONEY if getattr(got, name) != getattr(want, name)]:
             self._tell_amount(bet, due, got, wrong, also)
+        elif got.result != want.result:
+            what = f"{want.spot} is on record under another result than it has on {self.told.outcome}"
+            self.find("RESULT_DIFF", what, bet, expected=want.result, found=got.result, also=also)
         else:
             self.find(
                 "CITE_DIFF",
@@ -308,7 +317,10 @@ class Settling(Betting):
         what = f"{due.spot}: {name.replace('_', ' ')} is not what the regulation gives"
         what += ", by its rounding" if rounding else _hundredfold(bet.want.net_prize, got.net_prize)
         expected, found = getattr(bet.want, name), getattr(got, name)
-        self.find(code, what, bet, expected=whole(expected), found=whole(found), also=also)
+        if name == "odds":  # a ratio is neither an amount nor a count
+            self.find(code, what, bet, expected=expected, found=found, also=also)
+        else:
+            self.find(code, what, bet, expected=whole(expected), found=whole(found), also=also)
 
     def _rounded_otherwise(self, due: Due, got: Standing) -> bool:
         """Whether the exact figures are right, and no amount is a whole unit away from what is due."""
@@ -373,7 +385,8 @@ class Settling(Betting):
     def _verify_order(self) -> None:
         """The order of payment: by its article, and within a place of it as the bets came.
 
-        One player's winnings may be paid together (30/2003 art. 5(2)): what follows a payout to the same player stands nowhere.
+        One player's winnings may be paid at one time (30/2003 art. 5(2)), so among them there is no order: what follows a payout
+        to the same player stands nowhere.
         """
         latest, before = (-1, -1), ""
         for rank, came, player, bet in self.paid_in_turn:
@@ -429,9 +442,13 @@ class Settling(Betting):
         said = {name: str(getattr(body, name)) for name in right}
         if said != right:
             name = next(name for name in right if said[name] != right[name])
-            self.find(
-                "TOTALS_DIFF", f"the round's {name} is not that of its bets", expected=whole(right[name]), found=whole(said[name])
-            )
+            expected, found = whole(right[name]), whole(said[name])
+            if name == "bets":
+                what = "the settlement says that it is of another number of bets than the round has"
+                self.find("TOTALS_DIFF", what, expected=expected, found=found, measure="count")
+            else:
+                what = f"the settlement's {_TOTALED.get(name, name)} is not the sum over the round's bets"
+                self.find("TOTALS_DIFF", what, expected=expected, found=found)
 
     # Voids.
 

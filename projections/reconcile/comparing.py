@@ -34,7 +34,7 @@ COLUMNS = {
 ledger, in minor units; `file` is the number of the file in the run; `content` is its SHA-256 where all of it is meant."""
 _NAMED = 10
 """Lines and positions that are named where there are more."""
-_SAFE = "[A-Za-z0-9_.:-]+"
+_SAFE = "[A-Za-z0-9_.:][A-Za-z0-9_.:/-]*"
 """What may stand in a command that a person is told to type."""
 
 
@@ -99,6 +99,8 @@ class Comparison:
         text, found = side.next, "''"
         if self._mapping.summed and side.name in ("bets", "payouts", "rounds"):
             text = "roundledger report master-game"
+        if self._mapping.summed and side.name == "movements" and not {"account", "player"} & set(self._mapping.aggregate):
+            text = "roundledger balances"
         names = [*side.key] if "{0}" in text else []
         pieces = literal(text)
         values = []
@@ -241,6 +243,8 @@ class Comparison:
                 reasons.append(("UNPAID_WIN", "coalesce(f_paid, 0) = 0 AND l_result = 'won'"))
         if name in ("paid", "net_prize", "prize") and "prize_exact" in self._loaded:
             unit = self._by_currency(self._mapping.rounding, 1)
+            if "table" in self._loaded:
+                unit = f"greatest({unit}, coalesce((SELECT max(minor) FROM units WHERE place = l_table), 0))"
             reasons.append(("ROUNDING_DIFF", f"abs({difference}) <= {unit} AND (l_prize_exact LIKE '%/%' OR l_breakage > 0)"))
         before: list[str] = []
         for reason, what in reasons:
@@ -371,7 +375,8 @@ class Comparison:
         if "round" in of_file and not self._mapping.summed and self._mapping.side.name != "rounds":
             uuid = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
             return (
-                f"CASE WHEN regexp_full_match(f.round, '{uuid}') THEN 'roundledger rounds show ' || f.round "
+                f"CASE WHEN regexp_full_match(f.round, '{uuid}') AND f.round IN (SELECT round FROM l) "
+                "THEN 'roundledger rounds show ' || f.round "
                 "ELSE 'roundledger terminals' END"
             )
         return literal("roundledger chips slips" if self._mapping.source in ("cage", "count") else "roundledger terminals")
@@ -445,7 +450,7 @@ class Comparison:
                 f"(SELECT {said} AS who, n, before, file, line FROM (SELECT *, lag(n) OVER (PARTITION BY {group} ORDER BY n) AS "
                 "before "
                 f"FROM (SELECT DISTINCT ON ({group}, n) {''.join(f'{quoted(one)}, ' for one in by)}{value} AS n, file, line "
-                "FROM f "
+                "FROM (FROM f UNION ALL FROM apart) AS f "
                 f"WHERE {value} IS NOT NULL ORDER BY {group}, n, file, line)) WHERE n > before + 1)"
             )
             self.add(
@@ -468,7 +473,7 @@ class Comparison:
         self.add(
             "SEQ_REPEAT",
             f"(SELECT {said} AS who, {value} AS n, list(line ORDER BY file, line) AS lines, count(*) AS times, any_value(file) "
-            "AS file FROM f "
+            "AS file FROM (FROM f UNION ALL FROM apart) AS f "
             f"WHERE {value} IS NOT NULL GROUP BY {group}, who, n HAVING count(DISTINCT {different}) > 1)",
             subject="who || ' ' || n",
             what=f"{literal(name + ' ')} || n || CASE WHEN who = '' THEN '' ELSE ' of ' || who END",

@@ -61,7 +61,9 @@ class LegResult:
     left_out: int = 0
     """Lines that are about something else, by the mapping."""
     outside: int = 0
-    """Rows of the files outside the period and the filters."""
+    """Rows of the files outside the period."""
+    filtered: int = 0
+    """Rows of the files outside the filters: of other tables than those that were asked for. They are none of `lines`."""
     ledger_rows: int = 0
     """Rows of the ledger that the files have to have."""
     compared: int = 0
@@ -181,6 +183,11 @@ class _Run:
         self._houses = ledger.houses(conn)
         self._known_tables = ledger.known_tables(conn)
         self.erased = erasure.names(conn)
+        self.tables = ledger.tables_of(conn, asked.filters)
+        """Those that the filters leave."""
+        db.execute("CREATE TABLE units (place VARCHAR, minor BIGINT)")
+        for table, unit in ledger.payable_units(conn):
+            db.execute("INSERT INTO units VALUES (?, ?)", [table, unit])
         self.position, self.notes = state(conn)
 
     def leg(self, number: int, leg: Leg) -> LegResult:
@@ -300,7 +307,7 @@ class _Run:
 
     def three_ways(self, legs: Sequence[LegResult]) -> list[dict[str, Any]]:
         """The win of each table and day by terminals, ledger and counts, where files of more than one of these were given."""
-        return ways.compare(self._db, self._conn, legs, self._asked)
+        return ways.compare(self._db, self._conn, legs, self._asked, self.tables)
 
     def _one(self, query: str) -> int:
         row = self._db.execute(query).fetchone()
@@ -366,6 +373,7 @@ class _LegRun:
         if mapping.trailer is None:
             self._drop_raw()
         self._unknown_tables()
+        self._filter()
         if mapping.summed:
             self._sum()
         self._run.progress("matching")
@@ -472,8 +480,9 @@ class _LegRun:
 
     def _scope_of(self, first: date | None, last: date | None) -> ledger.Scope:
         filters = tuple((name, value) for name, value in self._asked.filters if name in self._mapping.side.fields)
+        tables = None if len(filters) == len(self._asked.filters) else tuple(self._run.tables)
         day = timedelta(days=1)
-        return ledger.Scope(None if first is None else first - day, None if last is None else last + day, filters)
+        return ledger.Scope(None if first is None else first - day, None if last is None else last + day, filters, tables)
 
     # Errors of whole files.
 
@@ -600,6 +609,31 @@ class _LegRun:
                 next="'roundledger property show'",
             )
             db.execute("DELETE FROM f WHERE fid IN (SELECT fid FROM strange)")
+
+    def _filter(self) -> None:
+        """Takes the rows that the filters leave out into `apart`, as of the ledger; one with the key of a row asked for stays.
+
+        The numbers of a file are complete or not as a whole, so those of `apart` count with them.
+        """
+        db, filters, fields = self._db, self._asked.filters, self._mapping.fields
+        db.execute("CREATE OR REPLACE TABLE apart AS FROM f WHERE false")
+        unsaid = [name for name, _ in filters if name not in fields]
+        others = [f"{quoted(name)} <> {literal(value)}" for name, value in filters if name in fields]
+        if unsaid and "table" in fields:
+            others.append(f'"table" NOT IN ({listed(self._run.tables) or "NULL"})')
+        elif unsaid:
+            what = " ".join(f"--{name}" for name in unsaid)
+            self._run.notes.append(
+                f"the files of {self._mapping.name} do not say what {what} asks for: what they have outside of it "
+                "counts as missing in the ledger"
+            )
+        if not others:
+            return
+        outside = f"({' OR '.join(others)}) AND (k IS NULL OR k NOT IN (SELECT k FROM l WHERE k IS NOT NULL))"
+        db.execute(f"INSERT INTO apart FROM f WHERE {outside}")
+        for name in ("f", "bad"):
+            self._result.filtered += self._one(f"SELECT count(*) FROM {name} WHERE {outside}")
+            db.execute(f"DELETE FROM {name} WHERE {outside}")
 
     def _sum(self) -> None:
         """Makes totals of `f` and `l`: one row for each key."""
@@ -793,7 +827,7 @@ class _LegRun:
 
     def _figures(self, comparison: comparing.Comparison) -> None:
         result, mapping = self._result, self._mapping
-        result.lines = sum(staged.lines for staged in result.staged)
+        result.lines = sum(staged.lines for staged in result.staged) - result.filtered
         result.left_out = sum(staged.left_out for staged in result.staged)
         dated = "gaming_day" in self._loaded
         inside = comparison.pair_in_scope()

@@ -15,9 +15,13 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any
+
+import duckdb
 
 from ledger.errors import Refusal
 from projections.reconcile.mapping import Form, MappingFile, column_missing
@@ -27,6 +31,8 @@ _SHOWN = 200
 """Characters of a bad line that are shown."""
 _BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
 
+_LINES = 1000
+"""Lines of NDJSON that are read for their keys."""
 LONGEST = 1 << 20
 """Characters that a cell, or a line of NDJSON, may have."""
 
@@ -140,10 +146,31 @@ def header_of(path: Path, form: Form) -> list[str]:
                 return [_cell_text(cell).strip() for cell in row]
         if form == "ndjson":
             with _opened(path, "utf-8") as file:
-                return list(json.loads(file.readline()))
+                return sorted({title for line in islice(file, _LINES) if line.strip() for title in _titles(json.loads(line))})
+        if form == "parquet":
+            return _parquet_titles(path)
     except (ValueError, OSError, csv.Error, *_BROKEN):
         return []
     return []
+
+
+def _titles(document: Any, before: str = "") -> Iterator[str]:
+    """The keys of an object, those of objects in it behind a point, as a mapping names them."""
+    for key, value in document.items() if isinstance(document, dict) else ():
+        yield before + key
+        yield from _titles(value, f"{before}{key}.")
+
+
+def _parquet_titles(path: Path) -> list[str]:
+    """The names of a Parquet file's columns; none where it is none."""
+    with TemporaryDirectory(prefix="roundledger-") as folder:
+        plainly = Path(folder) / "file.parquet"
+        plainly.symlink_to(path.resolve())  # for a name with *, ? or [ stands for many
+        try:
+            with duckdb.connect(":memory:") as db:
+                return [name for name, *_ in db.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(plainly)]).fetchall()]
+        except duckdb.Error:
+            return []
 
 
 def _digest(path: Path) -> str:

@@ -14,6 +14,7 @@ from psycopg import sql
 from ledger.money import CURRENCIES
 from projections.reconcile.sides import Field, Side
 from projections.reconcile.values import listed, literal, quoted
+from projections.reports.model import minor
 
 Connection = psycopg.Connection[Any]
 _TYPES = {
@@ -35,6 +36,8 @@ class Scope(NamedTuple):
     last: date | None = None
     filters: tuple[tuple[str, str], ...] = ()
     """(property, pit, table or game; its value)."""
+    tables: tuple[str, ...] | None = None
+    """The tables that are meant, where a filter is by what the rows do not say."""
 
 
 class Copied(NamedTuple):
@@ -77,6 +80,8 @@ def copy_out(conn: Connection, side: Side, fields: dict[str, Field], scope: Scop
         sql.SQL("{} = {}").format(sql.Identifier("v", "table_id" if name == "table" else name), value)
         for name, value in scope.filters
     ]
+    if scope.tables is not None and "table" in side.fields:
+        where.append(sql.SQL("v.table_id = ANY ({})").format(list(scope.tables)))
     statement = sql.SQL("COPY (SELECT {} FROM {} AS v {} WHERE {}) TO STDOUT (FORMAT csv)").format(
         sql.SQL(", ").join(map(_sql, columns)),
         sql.Identifier("report", side.view),
@@ -105,6 +110,38 @@ def known_tables(conn: Connection) -> list[str]:
         "UNION SELECT table_id FROM report.table_counts"
     )
     return sorted(table for (table,) in found)
+
+
+_OF_TABLES = (
+    ("report.tables", ("property", "pit", "table", "game")),
+    ("report.table_days", ("property", "pit", "table", "game")),
+    ("report.table_counts", ("property", "table")),
+)
+"""(view, what it says of a table)."""
+
+
+def tables_of(conn: Connection, filters: Sequence[tuple[str, str]]) -> list[str]:
+    """The known tables of which all of these (property, pit, table or game; its value) are true."""
+    found: set[str] = set()
+    for view, says in _OF_TABLES:
+        if all(name in says for name, _ in filters):
+            where = [
+                sql.SQL("{} = {}").format(sql.Identifier("table_id" if name == "table" else name), value)
+                for name, value in filters
+            ]
+            query = sql.SQL("SELECT DISTINCT table_id FROM {} WHERE {}").format(
+                _sql(view), sql.SQL(" AND ").join(where) if where else _sql("true")
+            )
+            found.update(table for (table,) in conn.execute(query))
+    return sorted(found)
+
+
+def payable_units(conn: Connection) -> list[tuple[str, int]]:
+    """Each configured table and its payable unit, in minor units of its currency."""
+    found = conn.execute(
+        "SELECT table_id, payable_unit, currency FROM report.tables WHERE payable_unit IS NOT NULL ORDER BY table_id"
+    )
+    return [(table, minor(unit, currency)) for table, unit, currency in found]
 
 
 class House(NamedTuple):

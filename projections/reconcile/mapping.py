@@ -19,7 +19,7 @@ from typing import Any, Literal, NoReturn
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from ledger.errors import Refusal
-from ledger.money import CURRENCIES, parse_plain
+from ledger.money import CURRENCIES, format_plain, parse_plain
 from projections.reconcile.sides import SIDES, Field, Side
 
 Form = Literal["csv", "ndjson", "xlsx", "parquet"]
@@ -127,7 +127,7 @@ class MappingFile:
 
     def said(self) -> str:
         """The tolerance, in words."""
-        parts = [f"{currency} {minor} minor units" for currency, minor in self.tolerance.items() if minor]
+        parts = [f"{currency} {format_plain(minor, currency)}" for currency, minor in self.tolerance.items() if minor]
         parts += [f"{self.seconds:g} s"] if self.seconds else []
         return ", ".join(parts) or "0"
 
@@ -471,10 +471,17 @@ def _meant(text: str, known: Iterable[str]) -> str | None:
     return f"one of: {', '.join(known)}" if len(known) < 30 else None
 
 
+OTHER_ENCODING = (
+    "The file is in another encoding than the mapping says: name it under [file] in the mapping (file.encoding), such as big5"
+)
+
+
 def column_missing(column: str, there: Sequence[str], *, file: str, field: str) -> Refusal:
     """What is said of a column that a file has not. LGR-0752."""
     near = _near(column, there)
     shown = ", ".join(there[:30]) or "none"
+    if "\ufffd" in shown:
+        shown += f". {OTHER_ENCODING}"
     return Refusal(
         "LGR-0752",
         f"the file has no column {column!r}, which the mapping names for `{field}`",

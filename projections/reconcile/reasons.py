@@ -56,7 +56,8 @@ REASONS: dict[str, Reason] = {
     ),
     "UNPARSEABLE_LINE": Reason(
         "file",
-        "A line cannot be read as the mapping declares. It took no part in the comparison, nor did the row it seems to be about.",
+        "A line cannot be read as the mapping declares. It took no part in the comparison, nor did the row it seems to be about; "
+        "of a line that could not be cut into cells nobody knows which row that is, and it is missing in the file besides.",
         "See the line itself; where the file is right, the mapping is not.",
     ),
     "UNKNOWN_TABLE": Reason(
@@ -129,7 +130,8 @@ REASONS: dict[str, Reason] = {
     ),
     "ROUNDING_DIFF": Reason(
         "value",
-        "The payouts differ by less than the table's payable unit, where the exact prize is no whole one: another rounding.",
+        "The payouts differ by no more than the table's payable unit, or that of the mapping where it is larger, and the exact "
+        "prize is no whole one: another rounding.",
         "The ledger rounds once, down to the payable unit (ADR 12). See how the other system rounds.",
     ),
     "RULE_VERSION_DIFF": Reason(

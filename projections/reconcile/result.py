@@ -90,17 +90,20 @@ def facts(result: Result) -> dict[str, Any]:
     }
     if outside := sum(leg.outside for leg in legs):
         said["outside_the_period"] = outside
+    if filtered := sum(leg.filtered for leg in legs):
+        said["outside_the_filters"] = filtered
     if left_out := sum(leg.left_out for leg in legs):
         said["lines_about_something_else"] = left_out
     return said
 
 
 def by_leg(leg: LegResult) -> list[dict[str, Any]]:
-    """Rows of the summary: what was compared, by currency."""
+    """Rows of the summary: what was compared, by currency. What is of all of them stands in the first."""
     how = ", ".join(f"{name} {n}" for name, n in leg.how.items()) or "none"
     first: dict[str, Any] = {"compared_with": leg.mapping.side.name, "mapping": leg.mapping.name, "by_key": how}
     first |= {"lines": leg.lines, "ledger_rows": leg.ledger_rows, "matched": leg.compared}
-    return [{**first, **total} for total in leg.totals] or [first]
+    others = first | dict.fromkeys(("by_key", "lines", "matched"))
+    return [{**(others if n else first), **total} for n, total in enumerate(leg.totals)] or [first]
 
 
 def besides(result: Result) -> list[Beside]:

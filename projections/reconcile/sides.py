@@ -92,7 +92,10 @@ _BETS = {
     "prize": Field("amount", "v.prize", "the prize", "AMOUNT_DIFF"),
     "net_prize": Field("amount", "v.net_prize", "the prize after commission and breakage", "AMOUNT_DIFF"),
     "commission": Field("amount", "v.commission", "the commission kept", "AMOUNT_DIFF"),
-    "returned": Field("amount", "v.returned - v.net_prize", "what of the stake went back", "AMOUNT_DIFF"),
+    "returned": Field(
+        "amount", "coalesce(v.returned, 0)", "what the player got in all, the stake included; the same as paid", "AMOUNT_DIFF"
+    ),
+    "stake_returned": Field("amount", "v.returned - v.net_prize", "what of the stake went back", "AMOUNT_DIFF"),
     "paid": Field(
         "amount",
         "coalesce(v.returned, 0)",
@@ -195,7 +198,7 @@ SIDES: dict[str, Side] = {
             key=("account", "bet", "slip", "position"),
             amount="amount",
             order="v.position, v.line, v.leg",
-            next="roundledger balances",
+            next="roundledger trace {0}",
         ),
         Side(
             name="slips",

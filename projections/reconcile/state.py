@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -110,15 +111,17 @@ def _text(value: Any) -> Any:
     return value.replace("\0", "\\0") if isinstance(value, str) else value
 
 
-def resolve(conn: Connection, named: str, why: str, person: str) -> dict[str, Any]:
+def resolve(conn: Connection, named: str, why: str, person: str, verify: Callable[[str | None], None]) -> dict[str, Any]:
     """Resolves an exception that a recorded run has, by its id or the beginning of it, with the values it was found with last.
+
+    `verify` is given the table that it is about, and raises a Refusal where the person may not do this.
 
     Raises Refusal LGR-0758 (no such exception, or several), LGR-0759 (it is resolved already, or no reason is given).
     """
     if not why.strip():
         raise Refusal("LGR-0759", "why it is resolved is not said", field="--why", value=why, help="say it in a sentence")
     found = conn.execute(
-        "SELECT exception, found, reason, what, state, resolved_by FROM reconciliation.exceptions "
+        "SELECT exception, found, reason, what, state, resolved_by, table_id FROM reconciliation.exceptions "
         "WHERE starts_with(exception, %s) ORDER BY exception LIMIT 3",
         [named],
     ).fetchall()
@@ -130,7 +133,8 @@ def resolve(conn: Connection, named: str, why: str, person: str) -> dict[str, An
             value=named,
             help="roundledger reconcile list shows them; a run is recorded with --record",
         )
-    [(exception, values, reason, what, state, by)] = found
+    [(exception, values, reason, what, state, by, table)] = found
+    verify(table)
     if state == "resolved":
         raise Refusal("LGR-0759", f"it was resolved by {by}", field="ID", value=exception, help="nothing is left to do")
     try:

@@ -153,7 +153,7 @@ class Typed:
         fields = mapping.fields
         for name in mapping.columns:
             said = f"t_{name}"
-            bytes_ = literal(f"{name}: its bytes are no {mapping.encoding}")
+            bytes_ = literal(f"{name}: its bytes are no {mapping.encoding}, which file.encoding says")
             found.append(f"CASE WHEN contains({said}, chr(65533)) OR contains({said}, chr(0)) THEN {bytes_} END")
         if mapping.amounts:
             found.append("CASE WHEN t_currency IS NULL THEN 'currency: it is empty' END")

@@ -7,7 +7,7 @@ is judged where its counts are whole: a drop, and a closer for each opener.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -63,9 +63,16 @@ def keep(db: duckdb.DuckDBPyConnection, mapping: MappingFile, leg: int) -> None:
 
 
 def compare(
-    db: duckdb.DuckDBPyConnection, conn: psycopg.Connection[Any], legs: Sequence[LegResult], asked: Asked
+    db: duckdb.DuckDBPyConnection,
+    conn: psycopg.Connection[Any],
+    legs: Sequence[LegResult],
+    asked: Asked,
+    tables: Collection[str],
 ) -> list[dict[str, Any]]:
-    """The three figures of each table and day, in minor units; what disagrees is an exception COUNT_VARIANCE."""
+    """The three figures of each table and day, in minor units; what disagrees is an exception COUNT_VARIANCE.
+
+    `tables`: those that are meant.
+    """
     sources = {leg.mapping.source for leg in legs}
     if len(sources & {"terminal", "cage", "count"}) < 2 or not sources & {"cage", "count"}:
         return []
@@ -75,7 +82,7 @@ def compare(
     found = []
     for (place, day, currency), ledger in sorted(_ledger(conn, {key[1] for key in said}).items()):
         key = (place, day, currency)
-        if not any(each[:3] == key for each in said) or not _asked_for(asked, day):
+        if place not in tables or not any(each[:3] == key for each in said) or not _asked_for(asked, day):
             continue
         by_terminal = _terminal(said, key)
         by_count = _count(said, key, ledger)
@@ -84,7 +91,7 @@ def compare(
         row = {"table": place, "gaming_day": day, "currency": currency, **figures, "alone": ""}
         if len(known) > 1 and len(set(known)) > 1:
             row["alone"] = _alone(figures)
-            _add(db, row)
+            _add(db, row, ledger["property"])
         found.append(row)
     return found
 
@@ -99,19 +106,20 @@ def _ledger(conn: psycopg.Connection[Any], days: set[Any]) -> dict[tuple[Any, ..
         return {}
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     bounds = [min(days), max(days)]
-    for place, day, currency, win, staked in conn.execute(
-        "SELECT table_id, gaming_day, currency, sum(rounds_win), sum(handle + pushed) FROM report.table_days "
+    for place, day, currency, house, win, staked in conn.execute(
+        "SELECT table_id, gaming_day, currency, min(property), sum(rounds_win), sum(handle + pushed) FROM report.table_days "
         "WHERE gaming_day BETWEEN %s AND %s GROUP BY table_id, gaming_day, currency",
         bounds,
     ):
-        found[place, day, currency] = {"win": minor(win, currency), "staked": minor(staked, currency)}
+        found[place, day, currency] = {"property": house, "win": minor(win, currency), "staked": minor(staked, currency)}
     names = ("opener", "fills", "credits", "drop", "closer")
-    for place, day, currency, openers, closers, *amounts in conn.execute(
-        'SELECT table_id, gaming_day, currency, sum(openers), sum(closers), sum(opener), sum(fills), sum(credits), sum("drop"), '
+    for place, day, currency, house, openers, closers, *amounts in conn.execute(
+        "SELECT table_id, gaming_day, currency, min(property), sum(openers), "
+        'sum(closers), sum(opener), sum(fills), sum(credits), sum("drop"), '
         "sum(closer) FROM report.table_counts WHERE gaming_day BETWEEN %s AND %s GROUP BY table_id, gaming_day, currency",
         bounds,
     ):
-        one = found.setdefault((place, day, currency), {"win": 0, "staked": 0})
+        one = found.setdefault((place, day, currency), {"property": house, "win": 0, "staked": 0})
         one |= {name: None if value is None else minor(value, currency) for name, value in zip(names, amounts, strict=True)}
         one["whole"] = openers == closers
     return found
@@ -155,7 +163,7 @@ def _alone(figures: dict[str, int | None]) -> str:
     return "no two agree" if len(names) == 3 else "two sides only"
 
 
-def _add(db: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> None:
+def _add(db: duckdb.DuckDBPyConnection, row: dict[str, Any], house: str) -> None:
     place, day, currency = row["table"], row["gaming_day"], row["currency"]
     other = row["by_count"] if row["by_count"] is not None else row["by_terminal"]
     if row["alone"] == "terminal":
@@ -180,6 +188,6 @@ def _add(db: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> None:
         "difference": other - row["by_ledger"],
         "rows": 1,
         "detail": f"alone: {row['alone']}",
-        "next": f"roundledger day status {day}",
+        "next": f"roundledger day status {day} --property {house}",
     }
     db.execute(f"INSERT INTO x ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})", list(values.values()))

@@ -301,6 +301,8 @@ def rights_page() -> str:
         (f"`{names[model]}`", _cells(may, rights.OF_ONES_OWN.get(model, ())), _by(model)) for model, may in rights.ACTS.items()
     )
     parts += _matrix("event", acts)
+    resolves = [("an exception of a recorded [reconciliation](../how-to/reconcile.md)", _cells(rights.RESOLVES), _RESOLVED)]
+    parts += ["## What is resolved\n", RESOLVES, *_matrix("what", resolves)]
     parts += ["## What is read\n", READS]
     reads = (*rights.READS.items(), ("any other", rights.UNLISTED))
     parts += _matrix(
@@ -316,6 +318,10 @@ def _by(model: type[Data]) -> str:
     return "that has the table now" if "table" in model.__struct_fields__ else "of the round"
 
 
+_RESOLVED = "that has its table now; where none has, each of the ledger"
+RESOLVES = """\
+On the command line, by token (`roundledger reconcile resolve`); it changes nothing in the log.
+"""
 _GOES_BY = {"one": "that it belongs to", "any": "any", "all": "each of the ledger"}
 
 

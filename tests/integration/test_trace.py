@@ -125,7 +125,7 @@ def test_an_account_that_is_none_is_refused_with_what_is_near(command: str, name
 
 def test_a_span_ends_after_it_begins(typed: Any) -> None:
     assert "LGR-0771" in typed("trace", "win/R01", "--from", "20", "--until", "10", code=2)[1]
-    assert "LGR-0518" in typed("trace", "win/R01", "--until", "999999999", code=2)[1]
+    assert "LGR-0108" in typed("trace", "win/R01", "--until", "999999999", code=2)[1]
 
 
 def test_a_balance_that_its_movements_do_not_come_to_is_refused(

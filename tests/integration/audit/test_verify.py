@@ -127,7 +127,6 @@ def test_b28_a_bet_that_was_paid_twice_ends_with_exit_code_1_and_says_all_of_it(
         (["--day", "2026-11-29", "--table", "R01", "--jobs", "1"], 0),
         (["--until", "200"], 0),
         (["--day", "2001-01-01"], 2),
-        (["--table", "NONE"], 2),
         (["--round", "00000000-0000-0000-0000-000000000000"], 2),
         (["--until", "0"], 2),
     ],

@@ -6,17 +6,22 @@ import json
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import psycopg
 import pytest
 from click.testing import CliRunner, Result
 
 from cli.main import run
 from ledger.application import Rounds
+from ledger.property import Person
 from projections.reports.writers import FORMS
 from tests.integration.reconcile.support import rows_of, write
 from tests.integration.test_erasure import erase
 from tests.proofs.corpus import house
 from tests.support import accepted
+
+PEOPLE = (Person("D-1", ("dealer",)), Person("C-1", ("cage",)), Person("A-1", ("auditor",)))
+ELSEWHERE = (Person("A-9", ("auditor",)),)
 
 
 @pytest.fixture
@@ -121,9 +126,21 @@ def test_nothing_is_written_unasked_and_what_is_recorded_has_a_state(
     assert typed("list", "--json") == 0
     [exception] = json.loads(capsys.readouterr().out)["exceptions"]
     assert typed("resolve", exception["exception"], "--why", "seen") == 2  # nobody says who
+    with closing(Rounds(filled)) as rounds:
+        rounds.apply_property(msgspec.structs.replace(house.HOUSE, people=PEOPLE))
+        its_table = msgspec.structs.replace(house.HOUSE.tables[0], id="Z1")
+        rounds.apply_property(
+            msgspec.structs.replace(house.HOUSE, id="OTHER", name="Other", tables=(its_table,), people=ELSEWHERE)
+        )
     with psycopg.connect(filled, autocommit=True) as conn:
-        _, token = issue_token(conn, "A-1", lasts=timedelta(days=1))
-    monkeypatch.setenv("LEDGER_TOKEN", token)
+        tokens = {each.id: issue_token(conn, each.id, lasts=timedelta(days=1))[1] for each in (*PEOPLE, *ELSEWHERE)}
+    for person in ("D-1", "C-1", "A-9"):  # a dealer, a cage; an auditor of another house
+        monkeypatch.setenv("LEDGER_TOKEN", tokens[person])
+        capsys.readouterr()
+        assert typed("resolve", exception["exception"], "--why", "seen") == 2
+        assert "LGR-0804" in capsys.readouterr().err
+    assert kept()[2] == 0
+    monkeypatch.setenv("LEDGER_TOKEN", tokens["A-1"])
     assert typed("resolve", exception["exception"][:6], "--why", "the player moved his chips himself") == 0
     assert typed("resolve", exception["exception"], "--why", "again") == 2
     capsys.readouterr()

@@ -304,6 +304,25 @@ def an_article_is_edited(log: Log) -> None:
     log.change(log.first(PayoutMade), article="30/2003 art. 99")
 
 
+def the_bets_are_miscounted(log: Log) -> None:
+    settled = log.first(RoundSettled, lambda body: body.bets > 1)
+    log.change(settled, bets=settled.body.bets + 1)
+
+
+def a_winner_is_paid_as_a_push(log: Log) -> None:
+    log.change(log.first(PayoutMade, lambda body: body.result == "won"), result="push")
+
+
+def a_winner_is_paid_as_a_loser(log: Log) -> None:
+    log.change(log.first(PayoutMade, lambda body: body.result == "won"), result="lost")
+
+
+def the_article_of_a_loser_is_edited(log: Log) -> None:
+    outcome = log.first(OutcomeRecorded, lambda body: len(body.lost) > 0)
+    first = msgspec.structs.replace(outcome.body.lost[0], article="30/2003 art. 99")
+    log.change(outcome, lost=(first, *outcome.body.lost[1:]))
+
+
 def an_amount_is_in_another_currency(log: Log) -> None:
     log.change(log.first(PayoutMade), currency="USD")
 
@@ -351,6 +370,10 @@ PLANTED: dict[Plant, str] = {
     the_payable_unit_is_another: "TERMS_DIFF",
     the_gaming_day_is_another: "TERMS_DIFF",
     an_article_is_edited: "CITE_DIFF",
+    the_bets_are_miscounted: "TOTALS_DIFF",
+    a_winner_is_paid_as_a_push: "RESULT_DIFF",
+    a_winner_is_paid_as_a_loser: "RESULT_DIFF",
+    the_article_of_a_loser_is_edited: "CITE_DIFF",
     an_amount_is_in_another_currency: "CURRENCY_DIFF",
     a_spot_is_none: "ILLEGAL_BET",
 }
@@ -401,6 +424,58 @@ def test_30_2003_art_5_2_winnings_of_one_player_may_be_paid_together() -> None:
             assert log.findings() == []
             return
     raise AssertionError("no player won twice with others between")
+
+
+def test_30_2003_art_5_2_the_winnings_of_one_player_have_no_order_among_them() -> None:
+    """The article lets them be paid at one time, so that nothing says which of them comes first."""
+    log = Log(NOW)
+    for events in log.rounds.values():
+        for n, (one, other) in enumerate(pairwise(events)):
+            if isinstance(one.body, PayoutMade) and isinstance(other.body, PayoutMade) and one.body.player == other.body.player:
+                events[n : n + 2] = msgspec.structs.replace(one, body=other.body), msgspec.structs.replace(other, body=one.body)
+                assert log.findings() == []
+                return
+    raise AssertionError("no player is paid twice in a row")
+
+
+def test_no_finding_has_two_values_that_are_equal_whichever_field_of_a_settlement_is_edited() -> None:
+    """Of a payout, a loser and the totals, each field by itself; a figure is an amount or a count, as the field is."""
+    clean = Log(NOW)
+    paid = clean.first(PayoutMade, lambda body: body.result == "won" and int(body.breakage) > 0)
+    outcome = clean.first(OutcomeRecorded, lambda body: len(body.lost) > 0 and body.outcome == "17")
+    settled = clean.first(RoundSettled, lambda body: body.bets > 1)
+
+    def edited(target: Recorded, **values: Any) -> list[Any]:
+        log = Log(NOW)
+        log.change(target, **values)
+        return log.findings()
+
+    found = []
+    for name in ("player", "spot", "stake", *judging_fields(PayoutMade)):
+        found += edited(paid, **{name: another(getattr(paid.body, name))})
+    for name in ("player", "spot", "stake", "edge", "article"):
+        line = msgspec.structs.replace(outcome.body.lost[0], **{name: another(getattr(outcome.body.lost[0], name))})
+        found += edited(outcome, lost=(line, *outcome.body.lost[1:]))
+    for name in ("bets", "handle", "prizes", "commission", "breakage", "returned"):
+        [one] = edited(settled, **{name: another(getattr(settled.body, name))})
+        assert (one.code, one.measure, one.difference) == ("TOTALS_DIFF", "count" if name == "bets" else "amount", "1")
+        found.append(one)
+    assert len(found) == 3 + 10 + 5 + 6
+    assert [each for each in found if each.expected == each.found] == []
+    assert {each.what: each.expected for each in found if " odds " in each.what and each.measure is not None} == {}
+
+
+def judging_fields(kind: type[PayoutMade]) -> list[str]:
+    """The fields of a payout that say what a bet came to."""
+    of_the_bet = ("result", "odds", "prize_exact", "prize", "commission", "breakage", "net_prize", "returned", "edge", "article")
+    return [name for name in kind.__struct_fields__ if name in of_the_bet]
+
+
+def another(value: Any) -> Any:
+    """Another value of the same kind."""
+    if isinstance(value, int):
+        return value + 1
+    return {"won": "push"}.get(value, str(int(value) + 1) if value.isdigit() else value.replace("1", "2") + "9")
 
 
 def test_a_bet_that_a_chain_of_rounds_carries_is_followed_by_its_links() -> None:
