@@ -182,7 +182,7 @@ class _Run:
         self._files = 0
         self._houses = ledger.houses(conn)
         self._known_tables = ledger.known_tables(conn)
-        self.erased = erasure.names(conn)
+        self.erased = ledger.erased(conn)
         self.tables = ledger.tables_of(conn, asked.filters)
         """Those that the filters leave."""
         db.execute("CREATE TABLE units (place VARCHAR, minor BIGINT)")

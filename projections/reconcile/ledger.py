@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg import sql
 
+from ledger import erasure
 from ledger.money import CURRENCIES
 from projections.reconcile.sides import Field, Side
 from projections.reconcile.values import listed, literal, quoted
@@ -134,6 +135,12 @@ def tables_of(conn: Connection, filters: Sequence[tuple[str, str]]) -> list[str]
             )
             found.update(table for (table,) in conn.execute(query))
     return sorted(found)
+
+
+def erased(conn: Connection) -> erasure.Names:
+    """Erased references and what is shown instead; nothing for a role that may read the reports and not the log."""
+    [(may,)] = conn.execute("SELECT has_schema_privilege('ledger', 'USAGE')").fetchall()
+    return erasure.names(conn) if may else erasure.NOBODY
 
 
 def payable_units(conn: Connection) -> list[tuple[str, int]]:
