@@ -12,6 +12,7 @@ from cli.output import Column, emit_csv, emit_json, emit_record
 from ledger.errors import CODES, Refusal
 
 _COLUMNS = ("code", "title", "status", "retryable", "text")
+_REASON = re.compile(r"[A-Z][A-Z0-9_]{3,}", re.ASCII)
 _CODE = re.compile(r"(?:LGR-)?([0-9]{1,4})", re.ASCII | re.IGNORECASE)
 
 
@@ -20,19 +21,23 @@ _CODE = re.compile(r"(?:LGR-)?([0-9]{1,4})", re.ASCII | re.IGNORECASE)
     epilog=examples(
         "roundledger help LGR-0412       what an error code means, and what to do",
         "roundledger help rules settle   as rules settle --help",
+        "roundledger help UNPAID_WIN     what a reason code of verify or reconcile means",
         "roundledger help codes          all error codes",
     ),
 )
-@click.argument("words", nargs=-1, metavar="[CODE|codes|COMMAND...]")
+@click.argument("words", nargs=-1, metavar="[CODE|REASON|codes|COMMAND...]")
 @output_options_without_amounts
 @click.pass_context
 def help_(ctx: click.Context, words: tuple[str, ...], form: Form) -> None:
     """Say what an error CODE means, or what a COMMAND does.
 
-    A code may be written without LGR- and zeros in front: 412. Without anything, all commands are listed.
+    A code may be written without LGR- and zeros in front: 412. A REASON is what `roundledger verify` or `reconcile` names a
+    difference by, such as UNPAID_WIN. Without anything, all commands are listed.
     """
     if len(words) == 1 and _CODE.fullmatch(words[0]):
         tell_code(words[0], form)
+    elif len(words) == 1 and _REASON.fullmatch(words[0]):
+        tell_reason(words[0], form)
     elif words == ("codes",):
         list_codes(form)
     else:
@@ -78,6 +83,32 @@ def tell_code(text: str, form: Form) -> None:
         _csv([_told(code)])
     else:
         emit_json(_told(code))
+
+
+def tell_reason(reason: str, form: Form) -> None:
+    """Prints what a reason code says in `verify` and in `reconcile`. Raises Refusal LGR-0111 for one that is none."""
+    from cli.near import did_you_mean
+    from ledger.audit.findings import CODES as FINDINGS
+    from projections.reconcile.reasons import REASONS
+
+    if reason not in (known := {*FINDINGS, *REASONS}):
+        near = did_you_mean(reason, known) or "docs/reference/findings.md and docs/reference/reason-codes.md list them"
+        raise Refusal("LGR-0111", "no finding has this reason", field="reason", value=reason, help=near)
+    told = []
+    if reason in FINDINGS:
+        todo = "Type the command that stands beside the finding after `next`."
+        told.append({"reason": reason, "command": "verify", "meaning": FINDINGS[reason], "what_to_do": todo})
+    if reason in REASONS:
+        found = REASONS[reason]
+        told.append({"reason": reason, "command": "reconcile", "meaning": found.meaning, "what_to_do": found.help})
+    if form == "json":
+        emit_json(told)
+    elif form == "csv":
+        emit_csv([Column(name, name) for name in told[0]], told)
+    else:
+        click.echo(reason)
+        for each in told:
+            click.echo(f"\nroundledger {each['command']}: {each['meaning']}\nWhat to do: {each['what_to_do']}")
 
 
 def list_codes(form: Form) -> None:

@@ -11,9 +11,15 @@ def page(code: str) -> str | None:
     if meaning is None:
         return None
     again = "Yes: the very same request may succeed later." if meaning.retryable else "No: it would be refused again."
+    to_do = "Wait, then do the very same again." if meaning.retryable else _PUT_RIGHT
     if meaning.early:
         again = "Yes, while what comes before it may be under way; no, once its number shows that nothing is (`retryable` tells)."
-    return f"{code}: {meaning.title}\n\n{PAGES[code]}\n\nHTTP status: {meaning.status}\nWorth sending again: {again}\n"
+        to_do = f"Send what is missing before it, then the very same again. Where nothing is missing: {_PUT_RIGHT}"
+    facts = f"What to do: {to_do}\nHTTP status: {meaning.status}\nWorth sending again: {again}\n"
+    return f"{code}: {meaning.title}\n\n{PAGES[code]}\n\n{facts}"
+
+
+_PUT_RIGHT = "Put right what the error names beside its code: which value it is, and in its line `help` how."
 
 
 PAGES: dict[str, str] = {
@@ -284,7 +290,10 @@ PAGES: dict[str, str] = {
     "LGR-0408": "The chance is not taken at this moment of the game; the detail says what it lacks.",
     "LGR-0409": "The outcome leaves the bet undecided.",
     "LGR-0410": "Rules are looked up for a moment with its time zone.",
-    "LGR-0412": "The chance exists, but not for these numbers. The help names the legal selections that are nearest.",
+    "LGR-0412": (
+        "The chance exists, but not for these numbers. The help names the legal selections that are nearest: write one of "
+        "them, or see what there is by `roundledger rules show ORDER`."
+    ),
     "LGR-0501": (
         "The database could not be reached. To a terminal: nothing is lost, keep the events and send them again with the same "
         "ids. To the operator: the detail says whether the server does not answer, or answers and has no such database, role or "
@@ -418,8 +427,9 @@ PAGES: dict[str, str] = {
         "another's: end it as the table did."
     ),
     "LGR-0732": (
-        "Parquet, plots and tests of fairness need packages that are ten times as large as all the rest, so they are an extra: "
-        "pip install round-ledger[analysis]"
+        "Parquet, plots and tests of fairness need packages that are ten times as large as all the rest, so they are an extra "
+        "(`analysis`). In a working copy with its .venv, `python3 dev.py run -- true` installs them there; elsewhere install the "
+        "package that the detail names into the environment of roundledger."
     ),
     "LGR-0750": "A mapping is a ready one, by its name (roundledger reconcile mappings list), or a TOML file, by its path.",
     "LGR-0751": (

@@ -19,6 +19,7 @@ import contextlib
 import csv
 import io
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -58,8 +59,15 @@ def extra(package: str, what: str) -> Any:
             "LGR-0732",
             f"{what} needs the package {package.partition('.')[0]}",
             value=str(error),
-            help="pip install round-ledger[analysis]",
+            help=_how_to_install(package.partition(".")[0]),
         ) from error
+
+
+def _how_to_install(package: str) -> str:
+    """What to type where this program runs: an environment of dev.py has no pip, and no index has this program's extras."""
+    if Path(sys.prefix, "made-by-dev.json").exists():
+        return f"python3 dev.py run -- true, in {Path(sys.prefix).parent}, installs it into .venv"
+    return f"{sys.executable} -m pip install {package}"
 
 
 def heading(report: Report) -> dict[str, Any]:
