@@ -16,6 +16,9 @@ from cli.session import database
 from cli.stories import Story, Teller
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cli.contradicted import Contradicted
     from ledger.events import Recorded, RoundOpened
     from projections.views import BetView, RoundView
 
@@ -173,7 +176,8 @@ def explain(id_: str, form: Form) -> int:
 
     Of a bet: outcome, chance, article with its official terms, arithmetic with exact fractions, rounding, and the events with
     their positions; by the regulation whose content the log holds, whatever the files of today say. Of what was corrected, both
-    stories, with who asked for it, who approved it and why; a bet that was carried is followed from round to round.
+    stories, with who asked for it, who approved it and why; a bet that was carried is followed from round to round. Where events
+    were written over and do not add up any more, what they say is told, and what an audit of the round holds against it.
     """
     with database() as dsn:
         import psycopg
@@ -186,7 +190,7 @@ def explain(id_: str, form: Form) -> int:
             return 0
         with psycopg.connect(dsn, autocommit=True) as conn:
             found = find(conn, id_)
-        explained = round_explained(dsn, found.round) if found.bet is None else bet_followed(dsn, found.round, found.bet)
+        explained = _explained(dsn, found.round, found.bet)
     if form == "json":
         emit_json([each.document() for each in explained])
     elif form == "csv":
@@ -197,6 +201,19 @@ def explain(id_: str, form: Form) -> int:
         if not explained:
             emit_lines([f"{NOTHING}: the round has no bets"])
     return 1 if any(each.differences for each in explained) else 0
+
+
+def _explained(dsn: str, round_id: UUID, bet: UUID | None) -> Sequence[Explained | Contradicted]:
+    """The bets of a round, or one in each round in which it lay; where the log contradicts itself, what it says of them."""
+    from cli.contradicted import contradicted
+    from ledger.errors import Refusal
+
+    try:
+        return round_explained(dsn, round_id) if bet is None else bet_followed(dsn, round_id, bet)
+    except Refusal as refusal:
+        if refusal.code != "LGR-0504":
+            raise
+        return contradicted(dsn, round_id, bet, refusal)
 
 
 def bet_explained(dsn: str, bet: UUID) -> Explained:

@@ -257,12 +257,19 @@ def _said(finding: Finding) -> list[str]:
     where = f"{finding.table}: " if finding.table is not None else ""
     said = [f"{finding.code} {finding.id}  {where}{finding.what}"]
     told = finding.code.startswith("ROW_")  # both values stand in the words already
-    if not told and (finding.expected is not None or finding.found is not None):
-        said.append(f"    expected {_value(finding, finding.expected)}, found {_value(finding, finding.found)}{_by(finding)}")
+    if not told and (both := values(finding)):
+        said.append(f"    {both.removeprefix(': ')}")
     if finding.evidence:
         said.append("    seen at " + ", ".join(f"position {each.position} {each.topic}" for each in finding.evidence[:4]))
     said.append(f"    next: {finding.next}")
     return said
+
+
+def values(finding: Finding) -> str:
+    """Both values of a finding behind a colon; nothing where it has none."""
+    if finding.expected is None and finding.found is None:
+        return ""
+    return f": expected {_value(finding, finding.expected)}, found {_value(finding, finding.found)}{_by(finding)}"
 
 
 def _value(finding: Finding, value: str | None) -> str:
