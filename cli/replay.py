@@ -12,6 +12,7 @@ from uuid import UUID
 
 import click
 
+from cli import asked
 from cli.options import DAY, Form, examples, output_options, processors
 from cli.output import counted, emit_json, emit_lines, emit_record, plain, quiet, say
 from cli.progress import Progress
@@ -67,6 +68,7 @@ def replay(
     movements up to it are compared, the only rows that keep their moment, and the balances that they come to are printed.
     """
     scoped = one_by_one or state is not None or until is not None or (day, table, round_) != (None, None, None)
+    asked.until(until)  # what is no moment needs no database to be refused
     with database() as dsn:
         if scoped:
             found, upto = compare_rounds(dsn, day, table, round_, until, state, jobs)
@@ -104,7 +106,6 @@ def compare_rounds(
     """The same, round by round, of some rounds or as of a moment; and the position that the moment is."""
     import psycopg
 
-    from cli import asked
     from projections.moments import position_at
     from projections.replay_rounds import replay_rounds, rounds_of
 

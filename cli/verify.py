@@ -100,6 +100,7 @@ def verify(
     they have come. An export has no live tables; an earlier state is not compared with those of now. With
     --quiet the findings alone are printed.
     """
+    asked.until(until)  # what is no moment needs no database to be refused
     workers = jobs or processors()
     if file is not None:
         verified = of_export(file, _scope_of_export(file, day, table, round_, until), workers)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cli import asked
 from cli.options import DAY, FILE, Form, examples, output_options
 from cli.output import Column, Report, Row, Sheet, counted, emit, emit_csv, header, say, say_lines
 from cli.progress import Progress
@@ -127,6 +128,7 @@ def what_if(
 
     A file is held to what the regulations of the seeds are held to; seeds/regulations/ shows how one looks.
     """
+    asked.until(until)  # what is no moment needs no database to be refused
     rules, found = rules_of(orders, files, unit, rounding), Found()
     with database() as dsn:
         scope = _scope(dsn, day, table, round_, until)
@@ -176,7 +178,6 @@ def _scope(dsn: str, day: date | None, table: str | None, round_: str | None, un
     """What is gone through; up to the log's end of this moment, where no other is asked for."""
     import psycopg
 
-    from cli import asked
     from cli.ids import find_round
     from ledger.audit.scope import Scope
     from ledger.store import log

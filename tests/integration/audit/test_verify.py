@@ -8,6 +8,7 @@ import json
 import os
 import random
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import psycopg
@@ -26,6 +27,7 @@ from tests.proofs.corpus import Defect
 from tests.proofs.corpus.ledger import DEFECTS, base, export, found, found_in_export, is_there, where_of
 
 Copy = Callable[[], str]
+_numbers = count(1)
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +42,9 @@ def copies(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Copy:
             migrate.init(building)
             base(building)
             admin.execute("ALTER DATABASE corpus_building RENAME TO corpus")
-    names = iter(range(10**6))
 
     def copy() -> str:
-        name = f"corpus_{os.environ.get('PYTEST_XDIST_WORKER', 'gw')}_{next(names)}"
+        name = f"corpus_{os.environ.get('PYTEST_XDIST_WORKER', 'gw')}_{next(_numbers)}"
         with psycopg.connect(server_dsn, autocommit=True) as admin:
             admin.execute(f"CREATE DATABASE {name} TEMPLATE corpus STRATEGY FILE_COPY".encode())
         return conninfo.make_conninfo(server_dsn, dbname=name)
