@@ -173,5 +173,5 @@ def test_without_a_listener_the_projections_look_by_themselves(
         for _ in range(3):
             time.sleep(1)  # until they look as seldom as they ever do
             (verdict,) = accepted(rounds.post([terminal.bet("red")]))
-            assert wait_for(conn, verdict.positions[-1], 1)
+            assert wait_for(conn, verdict.positions[-1], 5)  # whoever writes in the cluster is waited for besides
         assert not sessions(conn, "roundledger listener")
