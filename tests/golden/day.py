@@ -21,6 +21,9 @@ from ledger.events import (
     GamingDayClosed,
     LateBetRecorded,
     NumbersGivenUp,
+    PlayerErased,
+    PlayerHeld,
+    PlayerReleased,
     RoundHeld,
     RoundReleased,
     RoundVoided,
@@ -52,6 +55,7 @@ def play() -> list[Post]:
     carried(floor)
     thrown(floor)
     at_the_cage(floor)
+    forgotten(floor)
     left_open(floor)
     return floor.posts
 
@@ -135,6 +139,15 @@ def at_the_cage(floor: Floor) -> None:
     floor.post(slip(floor, ColourChipsIssued, colours))
     day = {"property": "GOLDEN", "gaming_day": "2026-11-28", "as_of": "100", "figures": "0" * 64, "despite": ["missing_drop"]}
     floor.post(floor.event("R01", GamingDayClosed, day, subject="GOLDEN"), by="C-1")
+
+
+def forgotten(floor: Floor) -> None:
+    """A player whose reference is held, released, and erased."""
+    opened, bet = floor.open("R01", "roulette"), floor.bet("R01", "red", 10_000, player="P-1777")
+    floor.post(opened, bet, floor.close("R01"), floor.outcome("R01", "1"))
+    player = {"property": "GOLDEN", "player": "P-1777"}
+    for kind, reason in ((PlayerHeld, "inquiry"), (PlayerReleased, "inquiry"), (PlayerErased, "asked")):
+        floor.post(floor.event("R01", kind, {**player, "reason": reason}, subject="GOLDEN"), by="A-1")
 
 
 def slip(floor: Floor, kind: type[LogEvent], data: Any) -> Event:

@@ -40,6 +40,7 @@ def write(dsn: str) -> dict[str, str]:
     posts = play()
     with ExitStack() as stack:
         clock = stack.enter_context(mock.patch.object(houses, "datetime", wraps=datetime))
+        stack.enter_context(mock.patch("ledger.players.secrets.token_hex", return_value="0123456789ab"))
         rounds = stack.enter_context(closing(Rounds(dsn)))
         clock.now.return_value = BEGIN
         rounds.apply_property(HOUSE)

@@ -220,7 +220,7 @@ def test_b47_what_named_a_player_shows_the_drawn_name_and_nothing_names_the_play
     with closing(Rounds(dsn)) as rounds:
         [verdict] = rounds.post([erase(PLAYER, "GOLDEN")])
     assert verdict.status == "accepted"
-    [shown] = names(dsn).values()
+    shown = names(dsn)[PLAYER]
     after = everything_shown(dsn, shown)
     assert {where for where, text in after.items() if PLAYER in text} == set()
     of_the_erasure = {"report.players", *(f"players list {form}".strip() for form in ("", "--json", "--csv"))}

@@ -28,7 +28,7 @@ from tests.proofs.mutation.mutants import PROGRAM, ROOT, Mutant, of_program
 from tests.proofs.mutation.trials import NO_PROGRAM, Court, Trial
 
 LEAST_KILLED = 0.95
-SAMPLE = {"program": 70, "data": 30, "canary": 12}
+SAMPLE = {"program": 130, "data": 60, "canary": 12}
 LIST = Path(__file__).parent / "mutation/survivors.toml"
 
 UNPLUGGED = "tests.proofs.mutation.unplugged"

@@ -17,7 +17,7 @@ from tests.unit.test_corrections import Table, summed
 from tests.unit.test_corrections_hold import OUTCOMES, PLAYERS, STAKES, settled
 from tests.unit.test_corrections_of_craps import DICE, thrown
 
-QUICK = settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+QUICK = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 
 
 def folded(round_: UUID, events: Sequence[Event]) -> Books:

@@ -41,7 +41,7 @@ def _wish(kind: str, bet: UUID, wrong: dict[str, str] | None = None) -> dict[str
 
 
 @given(st.data())
-@settings(max_examples=45, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=90, suppress_health_check=[HealthCheck.too_slow])
 def test_all_that_moved_is_what_the_standings_now_say(data: st.DataObject) -> None:
     """Whatever is corrected, in any order and again: the differences sum to the effect of the final standings, the totals are
     those of the standings, and no more of the stakes goes back than was taken, at any step."""
@@ -86,7 +86,7 @@ def test_all_that_moved_is_what_the_standings_now_say(data: st.DataObject) -> No
 
 
 @given(settled())
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_to_another_outcome_and_back_is_where_it_was(table: Table) -> None:
     """The re-settlement of the outcome on record is the settlement, in every field of every bet."""
     first = {id: bet.standing for id, bet in table.round.bets.items()}

@@ -295,7 +295,7 @@ def _unless_refused(act: Any) -> None:
 
 
 @given(thrown())
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 def test_thrown_again_as_it_was_every_bet_is_what_it_was(at: Table) -> None:
     """The replay and the play are two programs; they agree in every field of every bet."""
     round_ = at.round
@@ -306,7 +306,7 @@ def test_thrown_again_as_it_was_every_bet_is_what_it_was(at: Table) -> None:
 
 
 @given(thrown(), st.lists(st.lists(st.one_of(DICE, st.just("void")), max_size=6), max_size=5))
-@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 def test_other_throws_move_the_difference_and_no_more(at: Table, others: list[list[str]]) -> None:
     posted = [at.balances()]
     for throws in [*others, ["3-4"], ["1-1"], [*at.round.throws[:-1], "2-6"], list(at.round.throws)]:

@@ -13,6 +13,7 @@ import msgspec
 import psycopg
 import pytest
 
+from ledger import erasure
 from ledger.audit.from_export import ExportSource, following
 from ledger.audit.from_log import LogSource
 from ledger.audit.gathering import Gatherer, Row, decoded
@@ -66,12 +67,14 @@ def read(where: str | Path, scope: Scope = Scope()) -> Rounds:  # noqa: B008  # 
 
 
 def stored(dsn: str, upto: int = 10**9) -> Rounds:
-    """The rounds as the log holds them."""
+    """The rounds as the log holds them, and as they are shown."""
     from ledger.store import log
 
     found: Rounds = {}
     with psycopg.connect(dsn, autocommit=True) as conn:
-        for recorded in log.read_all(conn):
+        erased = erasure.names(conn)
+        assert erased
+        for recorded in (erasure.shown(each, erased) for each in log.read_all(conn)):
             if recorded.position <= upto and (recorded.stream in found or isinstance(recorded.body, RoundOpened)):
                 found.setdefault(recorded.stream, []).append(recorded)
     return found
@@ -140,18 +143,21 @@ def test_parts_that_are_read_side_by_side_come_to_the_same(golden: str, export: 
     source = ExportSource(export)
     parts = source.parts(number)
     follow = following(source.survey_part(part) for part in parts)
-    assert _in_parts([lambda part=part: source.rows(part) for part in parts], follow) == whole  # type: ignore[misc]
+    with psycopg.connect(golden, autocommit=True) as conn:
+        erased = erasure.names(conn)
+    assert _in_parts([lambda part=part: source.rows(part) for part in parts], follow, erased) == whole  # type: ignore[misc]
     with LogSource(golden) as log:
-        assert _in_parts([lambda part=part: log.rows(part) for part in log.parts(number)], {}) == whole  # type: ignore[misc]
+        found = _in_parts([lambda part=part: log.rows(part) for part in log.parts(number)], {}, erased)  # type: ignore[misc]
+    assert found == whole
 
 
-def _in_parts(parts: list[Callable[[], Iterator[Row]]], follow: dict[UUID, int]) -> Rounds:
+def _in_parts(parts: list[Callable[[], Iterator[Row]]], follow: dict[UUID, int], erased: erasure.Names) -> Rounds:
     found: Rounds = {}
     over = Gatherer(afterwards=follow)
 
     def keep(rounds: Iterator[list[Row]]) -> None:
         for rows in rounds:
-            events = [decoded(row) for row in rows]
+            events = [erasure.shown(decoded(row), erased) for row in rows]
             assert events[0].stream not in found
             found[events[0].stream] = events
 
