@@ -83,14 +83,12 @@ class TableRecord(Staff):
         self.given_up: list[tuple[str, int, int, int]] = []
         """Terminal, epoch, first and last number that will not come."""
 
-    def apply(self, body: Event) -> None:
-        """Changes the state by one event that has happened; decides nothing."""
+    def _change(self, body: Event) -> None:
         fold = _FOLDS.get(type(body))
         if fold is None:
-            super().apply(body)
-            return
-        self.version += 1
-        fold(self, body)
+            super()._change(body)
+        else:
+            fold(self, body)
 
     # Slips are written.
 

@@ -6,17 +6,17 @@ comes wholly before it or after it (`ledger.store.recorder`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
 import msgspec
 
+from ledger.deciding import Deciding
 from ledger.errors import Refusal
 from ledger.events import DayTotal, Event, GamingDayClosed
 from ledger.reports import CloseDay, days_stream
-from ledger.round import Origin, RoundEvent
+from ledger.round import Origin
 from ledger.round.persons import verify_person
 from ledger.round.trying import succeeds
 
@@ -29,41 +29,27 @@ class Posting(NamedTuple):
     """The day that it is about, where that one is closed."""
 
 
-class Days:
+class Days(Deciding):
     """The gaming days of one property. Not thread-safe: the application holds it."""
 
-    __slots__ = ("_pending", "closed", "house", "id", "version")
+    __slots__ = ("closed", "house")
 
     def __init__(self, house: str) -> None:
+        super().__init__(days_stream(house))
         self.house = house
         """Id of the property."""
-        self.id = days_stream(house)
-        self.version = 0
         self.closed: date | None = None
         """The last day that is closed, and all before it with it; None where none is."""
-        self._pending: list[Event] = []
 
     @property
     def premise(self) -> dict[UUID, int]:
         """What is posted to an open day holds as long as this stream has no later version."""
         return {self.id: self.version}
 
-    def apply(self, body: Event) -> None:
-        """Changes the state by one event that has happened; decides nothing."""
-        self.version += 1
+    def _change(self, body: Event) -> None:
         if not isinstance(body, GamingDayClosed):
             raise Refusal("LGR-0504", f"a property's days have no event {type(body).__name__}", value=str(self.id))
         self.closed = body.gaming_day
-
-    def fold(self, happened: Iterable[Event]) -> None:
-        """Changes the state by events that have happened, in order."""
-        for body in happened:
-            self.apply(body)
-
-    def collect_events(self) -> list[RoundEvent]:
-        """The events decided since the last call, in order."""
-        pending, self._pending = self._pending, []
-        return [RoundEvent(self.id, version, body) for version, body in enumerate(pending, self.version - len(pending) + 1)]
 
     def is_closed(self, day: date) -> bool:
         """Whether nothing is posted to this day any more."""
@@ -135,18 +121,18 @@ class Days:
     def close(self, said: CloseDay, now: date, since: date, origin: Origin) -> None:
         """Closes a day; `now` is the day by the property's clock, `since` that in which it was first configured."""
         self.verify_close(said.gaming_day, now, since, origin)
-        body = GamingDayClosed(
-            **origin._asdict(),
-            property=said.property,
-            gaming_day=said.gaming_day,
-            as_of=said.as_of,
-            figures=said.figures,
-            totals=tuple(DayTotal(**msgspec.structs.asdict(total)) for total in said.totals),
-            despite=said.despite,
-            note=said.note,
+        self._happen(
+            GamingDayClosed(
+                **origin._asdict(),
+                property=said.property,
+                gaming_day=said.gaming_day,
+                as_of=said.as_of,
+                figures=said.figures,
+                totals=tuple(DayTotal(**msgspec.structs.asdict(total)) for total in said.totals),
+                despite=said.despite,
+                note=said.note,
+            )
         )
-        self.apply(body)
-        self._pending.append(body)
 
 
 def earliest(since: date, now: date | None = None) -> date:

@@ -7,34 +7,30 @@ recorded: it says as what the reference is shown from then on (`ledger.erasure`)
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
 
+from ledger.deciding import Deciding
 from ledger.errors import Refusal
 from ledger.events import Event, PlayerErased, PlayerHeld, PlayerReleased
 from ledger.pseudonyms import ERASED
 from ledger.reports import PLAYERS_STREAM, ErasePlayer, HoldPlayer, ReleasePlayer
-from ledger.round import Origin, RoundEvent
+from ledger.round import Origin
 from ledger.round.persons import verify_person
 from ledger.round.trying import succeeds
 
 
-class Players:
+class Players(Deciding):
     """The players' references that something was decided about. Not thread-safe: the application holds it."""
 
-    __slots__ = ("_pending", "erased", "held", "id", "version")
+    __slots__ = ("erased", "held")
 
     def __init__(self) -> None:
-        self.id = PLAYERS_STREAM
-        self.version = 0
+        super().__init__(PLAYERS_STREAM)
         self.erased: dict[str, str] = {}
         """Reference → what is shown in its place."""
         self.held: dict[str, list[str]] = {}
         """Reference → the reasons for which it is held, in the order in which they came; no entry where there is none."""
-        self._pending: list[Event] = []
 
-    def apply(self, body: Event) -> None:
-        """Changes the state by one event that has happened; decides nothing."""
-        self.version += 1
+    def _change(self, body: Event) -> None:
         match body:
             case PlayerErased():
                 self.erased[body.player] = body.shown
@@ -46,20 +42,6 @@ class Players:
                     del self.held[body.player]
             case _:
                 raise Refusal("LGR-0504", f"of players there is no event {type(body).__name__}", value=str(self.id))
-
-    def fold(self, happened: Iterable[Event]) -> None:
-        """Changes the state by events that have happened, in order."""
-        for body in happened:
-            self.apply(body)
-
-    def collect_events(self) -> list[RoundEvent]:
-        """The events decided since the last call, in order."""
-        pending, self._pending = self._pending, []
-        return [RoundEvent(self.id, version, body) for version, body in enumerate(pending, self.version - len(pending) + 1)]
-
-    def _happen(self, body: Event) -> None:
-        self.apply(body)
-        self._pending.append(body)
 
     def verify_named(self, player: str, field: str) -> None:
         """Raises Refusal LGR-0123 where the reference is erased. It does not repeat it: what is refused is kept."""

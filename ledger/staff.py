@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from ledger.deciding import Deciding
 from ledger.errors import Refusal
 from ledger.events import Event, StaffSignedOff, StaffSignedOn
 from ledger.reports import table_stream
-from ledger.round import Origin, RoundEvent
+from ledger.round import Origin
 from ledger.round.trying import succeeds
 
 
-class Staff:
+class Staff(Deciding):
     """The people at one table. Not thread-safe: the one writer of the table holds it."""
 
-    __slots__ = ("_pending", "at", "id", "table", "version")
+    __slots__ = ("at", "table")
 
     def __init__(self, table: str) -> None:
+        super().__init__(table_stream(table))
         self.table = table
-        self.id = table_stream(table)
-        self.version = 0
         self.at: dict[str, str] = {}
         """Role (`dealer`, `supervisor`) → who has it, an opaque reference."""
-        self._pending: list[Event] = []
 
-    def apply(self, body: Event) -> None:
-        """Changes the state by one event that has happened; decides nothing."""
-        self.version += 1
+    def _change(self, body: Event) -> None:
         match body:
             case StaffSignedOn():
                 self.at[body.role] = body.person
@@ -34,20 +29,6 @@ class Staff:
                 self.at.pop(body.role, None)
             case _:
                 raise Refusal("LGR-0504", f"a table has no event {type(body).__name__}", value=str(self.id))
-
-    def fold(self, happened: Iterable[Event]) -> None:
-        """Changes the state by events that have happened, in order."""
-        for body in happened:
-            self.apply(body)
-
-    def collect_events(self) -> list[RoundEvent]:
-        """The events decided since the last call, in order."""
-        pending, self._pending = self._pending, []
-        return [RoundEvent(self.id, version, body) for version, body in enumerate(pending, self.version - len(pending) + 1)]
-
-    def _happen(self, body: Event) -> None:
-        self.apply(body)
-        self._pending.append(body)
 
     def verify_sign_on(self, person: str, role: str) -> None:
         """Raises where the person has the role already."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
@@ -31,7 +32,7 @@ _TOTALED = {"prizes": "total of prizes", "returned": "total paid to players"}
 """Totals that need more words than their field has."""
 
 
-class Settling(Betting):
+class Settling(Betting, ABC):
     """What the table showed, and what became of every bet by it."""
 
     deciding: Recorded | None = None
@@ -499,9 +500,9 @@ class Settling(Betting):
         for bet in left:
             self.carry(bet)
 
+    @abstractmethod
     def returned(self, body: RoundVoided) -> None:
         """The house ends the round and gives the stakes back. By a correction: see `Correcting`."""
-        raise NotImplementedError
 
 
 def on_record(regulation: Regulation, said: Outcome, text: str, shown: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -61,7 +62,7 @@ class Listed(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-class Kernel:
+class Kernel(ABC):
     """One game under one regulation. Pure: the same questions always get the same answers."""
 
     game: ClassVar[str]
@@ -79,13 +80,13 @@ class Kernel:
     def __init__(self, regulation: Regulation) -> None:
         self.regulation = regulation
 
+    @abstractmethod
     def selections(self, chance: Chance) -> Selections:
         """The legal selections of a chance."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read_selection(self, chance: Chance, text: str, written: str) -> str:
         """The canonical text of a selection, or a refusal that points into `written`, the whole notation."""
-        raise NotImplementedError
 
     def travelled(self, chance: Chance) -> Mapping[str, tuple[int, ...]]:
         """Craps: the selections to which a bet may move while it stands; none of them can be bet."""
@@ -95,18 +96,18 @@ class Kernel:
         """The numbers of a spot: those selected, or those of the chance itself."""
         return numbers
 
+    @abstractmethod
     def outcomes(self) -> tuple[Outcome, ...]:
         """Every outcome that can be told apart, by index; `Outcome.weight` says how many equally likely ones it stands for."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read_outcome(self, raw: str) -> Outcome:
         """The outcome that a terminal or a person wrote, or a refusal (LGR-0406)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def decide(self, chance: Chance, numbers: tuple[int, ...], outcome: Outcome, phase: int) -> Decision:
         """What an outcome does to a selection, in a phase of the round where the game has several."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reason(self, spot: Spot, outcome: Outcome, payoff: Payoff, state: State) -> str:
         """Why the outcome decided as it did, in a sentence. `state` is that of craps before the throws."""
-        raise NotImplementedError
