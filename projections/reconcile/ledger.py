@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from psycopg import sql
 
 from ledger import erasure
 from ledger.money import CURRENCIES
+from projections.reconcile.mapping import MappingFile
 from projections.reconcile.sides import Field, Side
 from projections.reconcile.values import listed, literal, quoted
 from projections.reports.model import minor
@@ -141,6 +143,25 @@ def erased(conn: Connection) -> erasure.Names:
     """Erased references and what is shown instead; nothing for a role that may read the reports and not the log."""
     [(may,)] = conn.execute("SELECT has_schema_privilege('ledger', 'USAGE')").fetchall()
     return erasure.names(conn) if may else erasure.NOBODY
+
+
+_NAMING = {"player": "", "account": "player/"}
+"""Field that names a player → what stands before the reference."""
+
+
+def as_shown(mapping: MappingFile, erased: erasure.Names) -> MappingFile:
+    """The mapping by which a file says of an erased player what the ledger shows: files of before name them still."""
+    if not erased:
+        return mapping
+    values, constants = dict(mapping.values), dict(mapping.constants)
+    for name, before in _NAMING.items():
+        if name not in mapping.fields:
+            continue
+        instead = {f"{before}{player}": f"{before}{shown}" for player, shown in erased.items()}
+        values[name] = instead | {word: instead.get(meant, meant) for word, meant in values.get(name, {}).items()}
+        if name in constants:
+            constants[name] = instead.get(constants[name], constants[name])
+    return replace(mapping, values=values, constants=constants)
 
 
 def payable_units(conn: Connection) -> list[tuple[str, int]]:
