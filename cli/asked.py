@@ -56,16 +56,11 @@ def round_of_export(file: Path, text: str | None) -> UUID | None:
 def verify_table(dsn: str, conn: psycopg.Connection[Any], table: str | None) -> None:
     """Raises Refusal LGR-0602, with what is near, for a table that no property has and at which nothing was played."""
     from cli.session import known_tables
+    from ledger.store import log
 
     if table is None or table in (known := known_tables(dsn, conn)):
         return
-    # The live tables may have lost it, and that is to be found.
-    played = conn.execute(
-        "SELECT FROM ledger.events WHERE topic LIKE 'RoundOpened.%%' "
-        "AND convert_from(state, 'UTF8')::jsonb ->> 'table' = %s LIMIT 1",
-        (table,),
-    ).fetchone()
-    if played is None:
+    if not log.has_round_at(conn, table):  # the live tables may have lost it, and that is to be found
         raise unknown_table(table, known)
 
 

@@ -223,6 +223,16 @@ def has_since(conn: Connection, after: int, topics: Sequence[str]) -> bool:
     return row is not None
 
 
+def has_round_at(conn: Connection, table: str) -> bool:
+    """Whether a round was ever opened at a table; goes through all openings where none was."""
+    row = conn.execute(
+        "SELECT FROM ledger.events WHERE topic LIKE 'RoundOpened.%%' "
+        "AND convert_from(state, 'UTF8')::jsonb ->> 'table' = %s LIMIT 1",
+        (table,),
+    ).fetchone()
+    return row is not None
+
+
 class Key(NamedTuple):
     """An event without its payload."""
 
