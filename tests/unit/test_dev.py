@@ -147,3 +147,13 @@ def test_a_slip_is_told_and_exits_2(arguments: list[str], said: str) -> None:
     assert told.returncode == 2
     assert said in told.stderr
     assert "Traceback" not in told.stderr
+
+
+def test_what_is_compiled_is_kept_whatever_the_persons_settings_say_and_not_beside_the_sources(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """To compile all that it imports is two thirds of the start of a process."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
+    told = run("run", "--", "python", "-c", "import sys; print(sys.dont_write_bytecode, sys.pycache_prefix)")
+    assert told.stdout.split() == ["False", str(dev.VENV / "bytecode")]
