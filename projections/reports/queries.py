@@ -83,13 +83,11 @@ def bets_by_round(conn: Connection, filters: Filters) -> Iterator[Row]:
 
     The three come as one text each and are cut here: arrays of some thousand rounds take twice as long to be made and read.
     """
-    conditions, parameters = _conditions(Source("bets", (), where="v.result IN ('lost', 'won', 'push')", places=_ROUNDS), filters)
+    conditions, parameters = _conditions(Source("stakes", (), places=_ROUNDS), filters)
     statement = sql.SQL(
-        "SELECT any_value(property), any_value(pit), any_value(table_id), any_value(game), any_value(gaming_day), "
-        "any_value(currency), any_value(regulation_hash), string_agg(spot, ' '), "
-        "string_agg((stake / report.amount(1, currency))::bigint::text, ' '), string_agg(edge, ' ') "
-        "FROM report.bets AS v WHERE {} GROUP BY round"
-    ).format(sql.SQL(" AND ").join(conditions))
+        "SELECT property, pit, table_id, game, gaming_day, currency, regulation_hash, spots, stakes, edges "
+        "FROM report.stakes AS v{}"
+    ).format(sql.SQL(" WHERE ") + sql.SQL(" AND ").join(conditions) if conditions else sql.SQL(""))
     with conn.cursor("rounds") as cursor:
         cursor.itersize = _BATCH
         cursor.execute(statement, parameters)
