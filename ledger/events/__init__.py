@@ -211,7 +211,7 @@ EVENTS: tuple[type[Event], ...] = (
 )
 
 
-class Recorded(msgspec.Struct, frozen=True):
+class Recorded(msgspec.Struct, frozen=True, gc=False):
     """An event with its place: `position` in the store's one order, `version` within its stream (a round's id)."""
 
     position: int

@@ -14,7 +14,9 @@ def numbering(terminal: str, epoch: int | None) -> tuple[str, int]:
     return terminal, epoch or 0
 
 
-class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+# Events are immutable down to their last field, so none can refer to itself: the collector need not follow them (`gc=False`), which
+# is a tenth of the work of reading a round.
+class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What every event carries: who reported it, under which id, and when."""
 
     TOPIC: ClassVar[str] = ""

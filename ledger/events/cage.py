@@ -15,7 +15,7 @@ import msgspec
 from ledger.events.body import Body
 
 
-class Chips(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Chips(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Chips of one denomination."""
 
     value: str
@@ -188,7 +188,7 @@ class ColourChipsIssued(Body, frozen=True, kw_only=True, omit_defaults=True):
     """That of the table."""
 
 
-class DayTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class DayTotal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What a property's gaming day came to in one currency, as it was closed. Minor units, with their sign."""
 
     currency: str

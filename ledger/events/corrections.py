@@ -11,7 +11,7 @@ import msgspec
 from ledger.events.body import Body
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """All that is true of a bet at one moment: what was staked and what became of it. Amounts in minor units."""
 
     player: str

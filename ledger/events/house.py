@@ -60,7 +60,7 @@ class NumbersGivenUp(Body, frozen=True, kw_only=True, omit_defaults=True):
     """In words, where somebody wrote some."""
 
 
-class DocumentRecorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class DocumentRecorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The canonical content of a regulation or of a property's configuration, logged once per content before its first use."""
 
     TOPIC: ClassVar[str] = "DocumentRecorded.v1"

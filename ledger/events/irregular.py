@@ -56,7 +56,7 @@ class LateBetRecorded(Body, frozen=True, kw_only=True, omit_defaults=True):
     """In words, where somebody wrote some."""
 
 
-class CarriedBet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CarriedBet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A bet that a round takes over from the one before, under its own id."""
 
     bet: UUID
@@ -94,7 +94,7 @@ class BetsCarried(Body, frozen=True, kw_only=True, omit_defaults=True):
     """In the order in which they were placed."""
 
 
-class ReturnedBet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ReturnedBet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A bet whose stake goes back undecided."""
 
     bet: UUID

@@ -136,7 +136,7 @@ class ShooterChanged(Body, frozen=True, kw_only=True, omit_defaults=True):
     """Who threw until now, where that was known."""
 
 
-class LostBet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class LostBet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One line of the losing bets that are collected first."""
 
     bet: UUID
@@ -170,7 +170,7 @@ class OutcomeRecorded(Body, frozen=True, kw_only=True, omit_defaults=True):
     """The bets that lost, in the order in which they were placed."""
 
 
-class MovedBet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class MovedBet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A bet that stands on another spot after a throw: a bet on the come line has its number."""
 
     bet: UUID

@@ -55,7 +55,7 @@ class Bell(Guards):
             )
         self._happen(BettingClosed(**said))
         for bet in late:
-            assert bet.placed_by is not None
+            assert bet.number is not None
             self._happen(
                 LateBetRecorded(
                     **said,
@@ -65,7 +65,7 @@ class Bell(Guards):
                     stake=str(bet.stake),
                     currency=currency,
                     article=regulation.cite(regulation.articles.get("closing")),
-                    note=f"bet {bet.id}, which its terminal numbered {bet.placed_by.sequence}, after the bell",
+                    note=f"bet {bet.id}, which its terminal numbered {bet.number.sequence}, after the bell",
                 )
             )
 
@@ -79,9 +79,9 @@ class Bell(Guards):
         return [
             bet
             for bet in self.open_bets
-            if bet.placed_by is not None
+            if bet.number is not None
             and bet.placed_in_time == len(self.windows)
-            and precedes_in_epoch(bell, bet.placed_by)
+            and precedes_in_epoch(bell, bet.number)
             and not bet.late
             and bet.id not in held
         ]
@@ -93,9 +93,7 @@ class Bell(Guards):
         """
         if self.status is Status.CLOSED and precedes(origin, self.closed_by, self.epochs):
             between = [
-                str(bet.id)
-                for bet in self.open_bets
-                if bet.placed_by is not None and precedes(origin, bet.placed_by, self.epochs)
+                str(bet.id) for bet in self.open_bets if bet.number is not None and precedes(origin, bet.number, self.epochs)
             ]
             raise Refusal(
                 "LGR-0204",

@@ -9,7 +9,6 @@ import msgspec
 
 from ledger.events import (
     BetChanged,
-    BetPlaced,
     BettingClosed,
     BettingReopened,
     CorrectionProposed,
@@ -18,6 +17,7 @@ from ledger.events import (
     RoundHeld,
     Standing,
 )
+from ledger.round.order import Number
 
 
 class Change(NamedTuple):
@@ -63,8 +63,8 @@ class Bet(msgspec.Struct, gc=False):
     """Valid throws of this round before it left it so."""
     changes: tuple[Change, ...] = ()
     """How it lay before each change, the oldest first."""
-    placed_by: BetPlaced | None = None
-    """How it was placed, where that was in this round."""
+    number: Number | None = None
+    """Its terminal's, where it was placed in this round and the terminal numbers what it reports."""
     placed_in_time: int = 0
     """How many times of betting had ended before it came; more than none only in craps."""
     changed_by: BetChanged | None = None

@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from typing import Protocol
 from uuid import UUID
 
+import msgspec
+
 from ledger.errors import Refusal
 from ledger.events.body import numbering
 
@@ -27,6 +29,14 @@ class Numbered(Protocol):
     def epoch(self) -> int | None: ...
     @property
     def sequence(self) -> int | None: ...
+
+
+class Number(msgspec.Struct, frozen=True, gc=False):
+    """A terminal's number of one report: what is kept of an event of which nothing else will be asked."""
+
+    terminal: str
+    epoch: int | None
+    sequence: int
 
 
 Epochs = Mapping[tuple[str, int], int]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import date
 from enum import Enum
+from sys import intern
 from typing import Any
 from uuid import UUID
 
@@ -45,7 +46,7 @@ from ledger.events import (
 from ledger.events.body import Body, numbering
 from ledger.limits import Book, Limits
 from ledger.round.bets import Bet, Change, Correction, Hold, Window
-from ledger.round.order import Numbered, precedes
+from ledger.round.order import Number, Numbered, precedes
 from ledger.rules import COME_OUT, State
 
 CRAPS = "craps"
@@ -233,7 +234,7 @@ class RoundState:
     # The fold of each event.
 
     def _fold_placed(self, body: BetPlaced) -> None:
-        stake = int(body.stake)
+        stake, sequence = int(body.stake), body.sequence
         bet = Bet(
             body.bet,
             body.player,
@@ -244,7 +245,7 @@ class RoundState:
             self.id,
             body.spot,
             self.valid_throws,
-            placed_by=body,
+            number=None if sequence is None else Number(intern(body.terminal), body.epoch, sequence),
             placed_in_time=len(self.windows),
         )
         self.taken += stake

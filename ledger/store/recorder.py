@@ -239,7 +239,7 @@ SELECT """
 
 _HAPPENED = """
 SELECT originator_version, topic, state FROM ledger.events
-WHERE originator_id = %s AND originator_version > %s ORDER BY originator_version
+WHERE originator_id = %s AND originator_version > %s ORDER BY originator_version LIMIT %s
 """
 
 # What a report brought about may lie in two streams, and events of others in between: each names the report that caused it.
@@ -275,7 +275,7 @@ _STREAM = (
 _STREAM_BACK = _STREAM.replace("ASC", "DESC")
 _ALL = 2**63 - 1
 _PIECE = 500
-"""Events of a stream that are made at a time."""
+"""Events of a stream that are read and made at a time."""
 
 _PAGE = (
     "SELECT originator_id, originator_version, topic, state, notification_id FROM ledger.events "
@@ -473,15 +473,18 @@ class LedgerRecorder(PostgresApplicationRecorder):
         LGR-0504 at an event that cannot be read, and where one is missing.
         """
         with self.datastore.get_connection() as conn, conn.cursor(row_factory=tuple_row) as cursor:
-            cursor.execute(_HAPPENED, (stream, after), prepare=True, binary=True)
-            while rows := cursor.fetchmany(_PIECE):
+            full = True
+            while full:
+                rows = cursor.execute(_HAPPENED, (stream, after, _PIECE), prepare=True, binary=True).fetchall()
+                full = len(rows) == _PIECE
                 piece = []
                 for version, (stored, topic, state) in enumerate(rows, after + 1):
                     if stored != version:
                         raise Refusal("LGR-0504", f"stream {stream} has no version {version}", value=str(stream))
                     piece.append(codec.decode(topic, state, " (stream %s, version %d)", stream, version))
-                after = version
-                yield piece
+                if piece:
+                    yield piece
+                after += len(piece)
 
     def select_notifications(
         self,
