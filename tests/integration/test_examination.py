@@ -16,7 +16,6 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
-import msgspec
 import psycopg
 import pytest
 from msgspec.structs import replace
@@ -124,8 +123,17 @@ def closed(dsn: str, figures: str | None = None, *, day: date = DAY, as_of: int 
         at = NEXT + (day - DAY)
         report = Terminal().report(said, by="C-1", round=days_stream("DEMO"), received_at=at)
         if by_hand:
-            origin = {"cause": report.event_id, "terminal": report.terminal, "occurred_at": at, "received_at": at}
-            event = GamingDayClosed(**origin, by="C-1", **{**msgspec.structs.asdict(said), "totals": ()})
+            event = GamingDayClosed(
+                cause=report.event_id,
+                terminal=report.terminal,
+                occurred_at=at,
+                received_at=at,
+                by="C-1",
+                property=said.property,
+                gaming_day=day,
+                as_of=said.as_of,
+                figures=said.figures,
+            )
             store(conn, [(report.round, 1, event)])
     if not by_hand:
         rounds = house(dsn)
