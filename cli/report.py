@@ -81,7 +81,7 @@ def tables_report(dsn: str, day: date | None = None, notes: Sequence[str] = ()) 
 
     with reading(dsn) as conn:
         found = queries.table_report(conn, day)
-        resting = assumed.notes(conn, day=day)
+        resting = assumed.notes(conn, day=day, posted=True)
         counts = queries.outcomes(conn, day=day)
         _, stopped = position(conn, "tables")
     return Report(
