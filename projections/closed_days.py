@@ -97,10 +97,13 @@ WITH closed AS (
     -- A day is closed by the first closing that is not of a day before: a property's first closes all before it.
     SELECT property, gaming_day AS last, lag(gaming_day) OVER of_property AS before, position, as_of
     FROM projection.days WINDOW of_property AS (PARTITION BY property ORDER BY gaming_day)
-), rounds AS (
+), rounds AS MATERIALIZED (
+    -- Of most days nothing happened since, and their rounds are told by one look at each. By equal days: it is a long table.
+    SELECT r.round, r.property, r.table_id, r.gaming_day, d.as_of
+    FROM projection.rounds AS r JOIN projection.days AS d USING (property, gaming_day) WHERE r.last_position > d.as_of
+    UNION ALL
     SELECT r.round, r.property, r.table_id, r.gaming_day, c.as_of
-    FROM projection.rounds AS r JOIN closed AS c
-        ON c.property = r.property AND r.gaming_day <= c.last AND (c.before IS NULL OR r.gaming_day > c.before)
+    FROM projection.rounds AS r JOIN closed AS c ON c.property = r.property AND c.before IS NULL AND r.gaming_day < c.last
     WHERE r.last_position > c.as_of
 ), slips AS (
     SELECT slip, kind, property, table_id, gaming_day, confirmed_position, reversed_day, reversed_position
@@ -114,8 +117,10 @@ WITH closed AS (
 ), posted AS (
     SELECT 'round' AS what, r.round AS id, r.property, r.table_id,
            coalesce((e.body ->> 'gaming_day')::date, r.gaming_day) AS day, e.position
-    FROM rounds AS r JOIN ledger.log AS e ON e.stream = r.round
-    WHERE e.position > r.as_of AND e.topic = ANY (%(topics)s)
+    FROM rounds AS r
+    -- OFFSET 0: each of these few rounds is looked up by its id, and the log is never read from end to end.
+    CROSS JOIN LATERAL (SELECT position, topic, body FROM ledger.log WHERE stream = r.round AND position > r.as_of OFFSET 0) AS e
+    WHERE e.topic = ANY (%(topics)s)
     UNION ALL
     SELECT s.kind, s.slip, s.property, s.table_id, p.day, p.position
     FROM slips AS s
