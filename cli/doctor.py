@@ -34,8 +34,9 @@ def doctor(context: click.Context, service: str | None, form: Form) -> int | Non
     """Examine the ledger and its database, changing nothing.
 
     The server and what it promises, the schema, clocks and disk, who keeps others waiting, projections and wake-ups, terminals
-    with gaps or epochs that go back, keys and tokens that end, and what waits for a person. Each finding has a code and what to
-    do. With --quiet nothing is printed where nothing is found.
+    with gaps or epochs that go back, keys and tokens that end, what waits for a person, and whether closed gaming days have the
+    figures that they were closed with. Each finding has a code and what to do. With --quiet nothing is printed where nothing is
+    found.
     """
     if context.invoked_subcommand is not None:
         return None

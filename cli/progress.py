@@ -46,6 +46,10 @@ class Progress:
         else:
             say(line)
 
+    def told(self, done: int, total: int) -> None:
+        """The same, for who tells both each time."""
+        self.update(done, total=total)
+
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._drawn:
             sys.stderr.write("\r\x1b[K")

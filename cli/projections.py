@@ -117,7 +117,7 @@ def rebuild(anew: bool, at_once: bool, form: Form) -> int:
 
     with database() as dsn:
         with Progress("rebuild", unit="positions") as progress:
-            found = rebuilding.build(dsn, lambda done, total: progress.update(done, total=total), anew=anew)
+            found = rebuilding.build(dsn, progress.told, anew=anew)
         rate = found.events / found.seconds if found.seconds else 0.0
         say(f"{counted(found.events, 'event')} folded in {found.seconds:.1f} s, {rate:.0f}/s")
         switched = rebuilding.switch(dsn) if at_once and not found.stopped else None

@@ -88,8 +88,8 @@ def compare(dsn: str) -> Comparison:
     """Compares the live tables, as far as they have come, with a fresh fold."""
     from projections.replay import replay as fold_afresh
 
-    with Progress("replay", unit="positions") as progress:
-        found = fold_afresh(dsn, lambda done, total: progress.update(done, total=total))
+    with Progress("replay", unit="positions") as folding, Progress("compare", unit="rows") as comparing:
+        found = fold_afresh(dsn, folding.told, comparing=comparing.told)
     say(f"{counted(found.events, 'event')} folded afresh in {found.seconds:.1f} s, {found.rate:.0f}/s")
     return found
 

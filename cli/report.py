@@ -1,4 +1,10 @@
-"""`roundledger report`: the reports of the house."""
+"""`roundledger report`: the reports of the house, and two that are not of the catalogue.
+
+The catalogue's reports are made of views over the projection `ledger`. `tables` and `outcomes` are of the projection `tables`, a
+fold of its own, so that each finds what the other gets wrong; their JSON has its own names (`tables`, `outcomes`, flat `totals`),
+by which programs read it; and how often an outcome came stays as it was once its day is closed, where the view `report.outcomes`
+shows it as corrected by now.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +87,7 @@ def tables_report(dsn: str, day: date | None = None, notes: Sequence[str] = ()) 
 
     with reading(dsn) as conn:
         found = queries.table_report(conn, day)
-        resting = assumed.notes(conn, day=day)
+        resting = assumed.notes(conn, day=day, posted=True)
         counts = queries.outcomes(conn, day=day)
         _, stopped = position(conn, "tables")
     return Report(

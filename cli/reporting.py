@@ -177,7 +177,8 @@ def asked(conn: psycopg.Connection[Any], definition: Definition, given: dict[str
 
     first, last = period(day=given.get("day"), month=given.get("month"), first=given.get("first"), last=given.get("last"))
     filters = Filters(**{name: given.get(name) for name in definition.filters}, first=first, last=last)
-    notes = assumed.notes(conn, within=msgspec.structs.asdict(filters)) if definition.figures else []
+    within, posted = msgspec.structs.asdict(filters), definition.source.posted
+    notes = assumed.notes(conn, within=within, posted=posted) if definition.figures else []
     found = Asked(filters, worth.of_log(conn), notes=notes)
     return replace(found, thresholds=thresholds(given["threshold"])) if given.get("threshold") else found
 

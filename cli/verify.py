@@ -142,7 +142,7 @@ def _audited(where: str | Path, scope: Scope, jobs: int) -> tuple[list[Finding],
     from ledger.audit.run import audit
 
     with Progress("verify", unit="parts") as progress:
-        found = audit(where, scope, jobs=jobs, progress=lambda done, of: progress.update(done, total=of))
+        found = audit(where, scope, jobs=jobs, progress=progress.told)
     return found.findings, found
 
 
@@ -161,9 +161,10 @@ def _compared(dsn: str, scope: Scope, jobs: int) -> Comparison:
     from projections.replay import replay
     from projections.replay_rounds import replay_rounds, rounds_of
 
-    with Progress("tables", unit="positions" if scope.whole else "rounds") as progress:
-        if scope.whole:
-            return replay(dsn, lambda done, of: progress.update(done, total=of), every=True)
+    if scope.whole:
+        with Progress("tables", unit="positions") as folding, Progress("compare", unit="rows") as comparing:
+            return replay(dsn, folding.told, comparing=comparing.told, every=True)
+    with Progress("tables", unit="rounds") as progress:
         day = None if scope.day is None else scope.day.isoformat()
         rounds = rounds_of(dsn, day=day, table=scope.table, round=scope.round)
         return replay_rounds(dsn, rounds, lambda found: progress.update(found.rounds, total=len(rounds)), jobs=jobs)

@@ -14,16 +14,25 @@ if TYPE_CHECKING:
 
 _RESTING = "SELECT DISTINCT regulation FROM projection.table_rounds"
 _SPOTS = """
-SELECT DISTINCT b.spot FROM projection.bets AS b
-JOIN projection.rounds AS r USING (round)
-LEFT JOIN projection.results AS s USING (round, bet)
-WHERE r.regulation = %(order)s AND (%(day)s::date IS NULL OR r.gaming_day = %(day)s)
-AND (%(first)s::date IS NULL OR r.gaming_day >= %(first)s) AND (%(last)s::date IS NULL OR r.gaming_day <= %(last)s)
-AND (%(property)s::text IS NULL OR r.property = %(property)s) AND (%(pit)s::text IS NULL OR r.pit = %(pit)s)
-AND (%(table)s::text IS NULL OR r.table_id = %(table)s) AND (%(game)s::text IS NULL OR r.game = %(game)s)
-AND (%(shift)s::text IS NULL OR r.shift = %(shift)s) AND (%(currency)s::text IS NULL OR r.currency = %(currency)s)
-AND (%(chance)s::text IS NULL OR split_part(b.spot, ':', 1) = %(chance)s)
-AND (s.result IN ('lost', 'won', 'push') OR (s.result IS NULL AND NOT %(decided)s))
+WITH stood AS (
+    SELECT b.spot, s.result, r.regulation, r.gaming_day AS day, r.property, r.pit, r.table_id, r.game, r.shift, r.currency
+    FROM projection.bets AS b JOIN projection.rounds AS r USING (round) LEFT JOIN projection.results AS s USING (round, bet)
+    UNION ALL
+    -- What is corrected of a closed day stays there as it was, and what that makes is posted to another day, of no shift.
+    SELECT s.spot, s.result, c.regulation, s.day, c.property, c.pit, c.table_id, c.game, s.shift, c.currency
+    FROM report.corrected_bets AS c CROSS JOIN LATERAL (
+        VALUES (before_spot, before_result, gaming_day, shift), (before_spot, before_result, posted_day, NULL),
+               (after_spot, after_result, posted_day, NULL)
+    ) AS s (spot, result, day, shift)
+    WHERE %(posted)s AND c.posted_day <> c.gaming_day
+)
+SELECT DISTINCT spot FROM stood
+WHERE regulation = %(order)s AND (%(first)s::date IS NULL OR day >= %(first)s) AND (%(last)s::date IS NULL OR day <= %(last)s)
+AND (%(property)s::text IS NULL OR property = %(property)s) AND (%(pit)s::text IS NULL OR pit = %(pit)s)
+AND (%(table)s::text IS NULL OR table_id = %(table)s) AND (%(game)s::text IS NULL OR game = %(game)s)
+AND (%(shift)s::text IS NULL OR shift = %(shift)s) AND (%(currency)s::text IS NULL OR currency = %(currency)s)
+AND (%(chance)s::text IS NULL OR split_part(spot, ':', 1) = %(chance)s)
+AND (result IN ('lost', 'won', 'push') OR (result IS NULL AND NOT %(decided)s))
 """
 
 _FILTERS = ("property", "pit", "table", "game", "chance", "shift", "currency", "first", "last")
@@ -34,19 +43,23 @@ def notes(
     *,
     day: date | None = None,
     decided: bool = True,
+    posted: bool = False,
     within: Mapping[str, Any] | None = None,
 ) -> list[str]:
     """A sentence for each kind of bet that stands in figures and whose odds no held text has, as `explain` says it of a bet.
 
-    Of one gaming day or of all; with `decided`, of bets that won, lost or were pushed, else of open ones too. `within` are a
-    report's filters by name, `first` and `last` day among them.
+    Of one gaming day or of all; with `decided`, of bets that won, lost or were pushed, else of open ones too; with `posted`, of
+    figures in which corrections of closed days stand where they are posted. `within` are a report's filters by name, `first` and
+    `last` day among them.
     """
     asked = dict.fromkeys(_FILTERS) | dict(within or {})
+    if day is not None:
+        asked |= {"first": day, "last": day}
     said = []
     for (order,) in conn.execute(f"{_RESTING} ORDER BY regulation").fetchall():
         found = _rests_on_something(order)
         if found is not None:
-            rows = conn.execute(_SPOTS, {**asked, "order": order, "day": day, "decided": decided}).fetchall()
+            rows = conn.execute(_SPOTS, {**asked, "order": order, "decided": decided, "posted": posted}).fetchall()
             said += _sentences(found, (spot for (spot,) in rows))
     return said
 

@@ -7,6 +7,7 @@ Anything else can be acknowledged: what comes of it later is posted to the day t
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 from datetime import date, datetime
 from typing import Any
@@ -175,18 +176,30 @@ def gaps(conn: Connection, house: str | None = None) -> list[Gap]:
 
 
 _TABLES = """
-SELECT table_id AS table, currency, opener::text AS opener, fills::text AS fills, credits::text AS credits,
+SELECT property, gaming_day, table_id AS table, currency, opener::text AS opener, fills::text AS fills, credits::text AS credits,
        "drop"::text AS "drop", closer::text AS closer, count_win::text AS count_win, handle::text AS handle,
        rounds_win::text AS rounds_win, earlier::text AS earlier, ledger_win::text AS ledger_win, adjusted::text AS adjusted,
        variance::text AS variance
-FROM projection.table_days WHERE property = %(house)s AND gaming_day = %(day)s ORDER BY table_id, currency
+FROM projection.table_days
+WHERE (property, gaming_day) IN (SELECT * FROM unnest(%(houses)s::text[], %(days)s::date[])) ORDER BY table_id, currency
 """
+
+Day = tuple[str, date]
+"""A gaming day of a property."""
 
 
 def table_days(conn: Connection, house: str, day: date) -> list[TableDay]:
     """What each table came to on a property's gaming day, by table and currency."""
-    with conn.cursor(row_factory=class_row(TableDay)) as cursor:
-        return cursor.execute(_TABLES, {"house": house, "day": day}).fetchall()
+    return figures(conn, [(house, day)]).get((house, day), [])
+
+
+def figures(conn: Connection, of: Collection[Day]) -> dict[Day, list[TableDay]]:
+    """The same of many days, by day; those on which nothing happened are not there."""
+    found: dict[Day, list[TableDay]] = defaultdict(list)
+    asked = {"houses": [house for house, _ in of], "days": [day for _, day in of]}
+    for house, day, *line in conn.execute(_TABLES, asked):
+        found[house, day].append(TableDay(**dict(zip(TableDay.__struct_fields__, line, strict=True))))
+    return found
 
 
 def fingerprint(house: str, day: date, figures: list[TableDay]) -> str:

@@ -99,7 +99,7 @@ class TableReport(msgspec.Struct, frozen=True, kw_only=True):
     totals: list[TableFigures]
     """One per currency."""
     notes: list[str]
-    """The sentences on regulations applied beyond their repeal, each once."""
+    """What the figures rest on, each sentence once: regulations applied beyond their repeal, and odds that no held text has."""
 
 
 class OutcomeCount(msgspec.Struct, frozen=True, kw_only=True):

@@ -31,7 +31,7 @@ import projections
 from ledger import __version__, erasure
 from ledger.errors import Refusal
 from ledger.store import codec, log, migrate
-from projections.replay import Difference, Progress, compare_table
+from projections.replay import Difference, Progress, compare_table, count_rows, folded_to
 from projections.runner import catch_up
 from projections.tables import PROJECTIONS
 
@@ -162,13 +162,13 @@ def build(dsn: str, progress: Progress | None = None, *, anew: bool = False) -> 
         if anew or not _usable(conn):
             _make(conn)
         else:
-            resumed = str(min(_positions(conn, BUILT).values()))
+            resumed = str(min(folded_to(conn, BUILT).values()))
         events = _to_the_end(conn, progress)
         for table in TABLES:
             conn.execute(sql.SQL("VACUUM (ANALYZE) {}").format(sql.Identifier(BUILT, table)))
         events += _to_the_end(conn, progress)  # what came meanwhile
         return Built(
-            position=str(min(_positions(conn, BUILT).values())),
+            position=str(min(folded_to(conn, BUILT).values())),
             resumed_at=resumed,
             events=events,
             seconds=time.monotonic() - began,
@@ -186,10 +186,10 @@ def compare(dsn: str) -> Compared:
         with live.transaction():
             live.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             live.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-            reached = _positions(live, LIVE)
+            reached = folded_to(live, LIVE)
             for projection in PROJECTIONS:
                 catch_up(built, BUILT, upto=reached[projection.name], projections=(projection,), batch=BATCH)
-            at = _positions(built, BUILT)
+            at = folded_to(built, BUILT)
             tables, left_out = [], {}
             for projection in PROJECTIONS:
                 name = projection.name
@@ -399,14 +399,8 @@ def _to_the_end(conn: Connection, progress: Progress | None) -> int:
     while count := catch_up(conn, BUILT, BATCH, upto=end, batch=BATCH):
         passed += count
         if progress is not None:
-            progress(min(_positions(conn, BUILT).values()), end)
+            progress(min(folded_to(conn, BUILT).values()), end)
     return passed // len(PROJECTIONS)
-
-
-def _positions(conn: Connection, schema: str) -> dict[str, int]:
-    rows = conn.execute(sql.SQL("SELECT name, position FROM {}").format(sql.Identifier(schema, "positions"))).fetchall()
-    at = dict(rows)
-    return {projection.name: at.get(projection.name, 0) for projection in PROJECTIONS}
 
 
 def _stopped(conn: Connection, schema: str) -> dict[str, tuple[int, str]]:
@@ -420,15 +414,9 @@ def _stopped(conn: Connection, schema: str) -> dict[str, tuple[int, str]]:
 
 
 def _compared(live: Connection, built: Connection, table: str) -> TableComparison:
-    ours, theirs = _rows(live, LIVE, table), _rows(built, BUILT, table)
+    ours, theirs = count_rows(live, LIVE, table), count_rows(built, BUILT, table)
     _, difference = compare_table(live, built, BUILT, table)
     return TableComparison(table=table, live=ours, built=theirs, difference=difference)
-
-
-def _rows(conn: Connection, schema: str, table: str) -> int:
-    row = conn.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(schema, table))).fetchone()
-    assert row is not None
-    return int(row[0])
 
 
 # ------------------------------------------------------------------------------------------------------------------ switching
@@ -467,10 +455,10 @@ def _switch(conn: Connection, folding: Connection) -> tuple[int, list[str]]:
 
 def _bring_level(conn: Connection, folding: Connection) -> int:
     """Folds what was built to where the live tables are, which stand still meanwhile; the lowest position of any."""
-    live, stopped = _positions(conn, LIVE), _stopped(conn, LIVE)
+    live, stopped = folded_to(conn, LIVE), _stopped(conn, LIVE)
     for projection in PROJECTIONS:
         catch_up(folding, BUILT, upto=live[projection.name], projections=(projection,), batch=BATCH)
-    built, stuck = _positions(folding, BUILT), _stopped(folding, BUILT)
+    built, stuck = folded_to(folding, BUILT), _stopped(folding, BUILT)
     for name, (position, reason) in stuck.items():
         if name not in stopped or stopped[name][0] > position:
             raise Refusal(

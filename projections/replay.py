@@ -23,7 +23,7 @@ from projections.tables import PROJECTIONS
 
 Connection = psycopg.Connection[Any]
 Progress = Callable[[int, int], None]
-"""Called with (events folded so far, positions to fold), both added up over the projections; they meet where none is unused."""
+"""Called with how much is done and how much there is: of a fold positions, added up over projections; of a comparison rows."""
 
 SCRATCH = "pg_temp"
 """The schema of the copies."""
@@ -82,12 +82,19 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         return self.events / self.seconds if self.seconds else 0.0
 
 
-def replay(dsn: str, progress: Progress | None = None, *, wait: float = WAIT, every: bool = False) -> Comparison:
+def replay(
+    dsn: str,
+    progress: Progress | None = None,
+    *,
+    comparing: Progress | None = None,
+    wait: float = WAIT,
+    every: bool = False,
+) -> Comparison:
     """Folds the log afresh and compares with the live tables, table by table, up to where the live tables are.
 
     First waits up to `wait` seconds for them to come to the log's end. With `every` the tables after the first that differs are
-    compared as well. Raises psycopg.Error where the database cannot be used,
-    and Refusal LGR-0505 where an old transaction keeps the log's end open.
+    compared as well. `progress` is told how far the fold is, `comparing` how far the comparison after it. Raises psycopg.Error
+    where the database cannot be used, and Refusal LGR-0505 where an old transaction keeps the log's end open.
     """
     started = time.monotonic()
     with session(dsn) as live, session(dsn) as scratch:
@@ -102,7 +109,7 @@ def replay(dsn: str, progress: Progress | None = None, *, wait: float = WAIT, ev
             rows: dict[str, int] = {}
             with scratch.transaction():
                 first = _ahead(live, reached) or _stops(scratch, reached)
-                found = [first] if first is not None else _compare(live, scratch, rows, every=every)
+                found = [first] if first is not None else _compare(live, scratch, rows, comparing, every=every)
                 found = [msgspec.structs.replace(each, position=concerned(live, each)) for each in found]
     return Comparison(
         equal=not found,
@@ -152,8 +159,15 @@ def _fold(scratch: Connection, reached: dict[str, int], progress: Progress | Non
             for projection in projections:
                 passed[projection.name] += count // len(projections)
             if progress is not None:
-                progress(sum(passed.values()), sum(reached.values()))
+                # By positions and not by events: of those some are unused, and nobody knows how many.
+                progress(sum(folded_to(scratch, SCRATCH).values()), sum(reached.values()))
     return max(passed.values())
+
+
+def folded_to(conn: Connection, schema: str) -> dict[str, int]:
+    """The position to which each projection is folded in a schema."""
+    at = dict(conn.execute(sql.SQL("SELECT name, position FROM {}").format(sql.Identifier(schema, "positions"))).fetchall())
+    return {projection.name: at.get(projection.name, 0) for projection in PROJECTIONS}
 
 
 def _ahead(live: Connection, reached: dict[str, int]) -> Difference | None:
@@ -184,17 +198,35 @@ def _stops(scratch: Connection, reached: dict[str, int]) -> Difference | None:
     return None
 
 
-def _compare(live: Connection, scratch: Connection, rows: dict[str, int], *, every: bool) -> list[Difference]:
+def _compare(
+    live: Connection, scratch: Connection, rows: dict[str, int], comparing: Progress | None, *, every: bool
+) -> list[Difference]:
     """The first difference, or with `every` that of every table; `rows` is filled with how many rows were compared."""
     found: list[Difference] = []
-    for projection in PROJECTIONS:
-        for table in projection.tables:
-            rows[table], difference = compare_table(live, scratch, SCRATCH, table)
-            if difference is not None:
-                found.append(difference)
-                if not every:
-                    return found
+    tables = [table for projection in PROJECTIONS for table in projection.tables]
+    # To count the copies takes a moment beside what it takes to read both.
+    sizes = {} if comparing is None else {table: count_rows(scratch, SCRATCH, table) for table in tables}
+    done, whole = 0, sum(sizes.values())
+
+    def tell(alike: int) -> None:
+        if comparing is not None:
+            comparing(done + alike, whole)
+
+    for table in tables:
+        rows[table], difference = compare_table(live, scratch, SCRATCH, table, told=tell)
+        done += sizes.get(table, 0)
+        if difference is not None:
+            found.append(difference)
+            if not every:
+                return found
     return found
+
+
+def count_rows(conn: Connection, schema: str, table: str) -> int:
+    """How many rows a table of a schema has."""
+    row = conn.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(schema, table))).fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 def concerned(live: Connection, difference: Difference) -> str | None:
@@ -215,11 +247,17 @@ def concerned(live: Connection, difference: Difference) -> str | None:
 
 
 def compare_table(
-    live: Connection, other: Connection, schema: str, table: str, where: sql.Composable = ALL
+    live: Connection,
+    other: Connection,
+    schema: str,
+    table: str,
+    where: sql.Composable = ALL,
+    told: Callable[[int], None] = lambda _: None,
 ) -> tuple[int, Difference | None]:
     """How many rows of a live table are those of its copy in a schema, from the first on, and the first difference.
 
-    `where` says which rows of both. Both connections have to print dates and times alike, and be in a transaction.
+    `where` says which rows of both; `told` is told how many are alike so far. Both connections have to print dates and times
+    alike, and be in a transaction.
     """
     columns, types, key = _shape(live, table)
     ours = _pages(live, "projection", table, columns, key, where)
@@ -231,6 +269,7 @@ def compare_table(
             at, (row, another) = next((at, pair) for at, pair in pairs if pair[0] != pair[1])
             return alike + at, _difference(table, columns, types, key, row, another)
         alike += len(page)
+        told(alike)
     return alike, None
 
 

@@ -26,7 +26,7 @@ from ledger.store import credentials, log, migrate
 from ledger.store.sequences import set_back, standings
 from ledger.store.standing import oldest_writing
 from ledger.store.wake import Bell, Listener
-from projections import queries
+from projections import closed_days, queries
 from projections.runner import APPLICATION
 
 Connection = psycopg.Connection[Any]
@@ -49,6 +49,8 @@ FINDINGS = {
     "DR-15": "Somebody keeps others waiting",
     "DR-16": "The service does not come along",
     "DR-17": "A terminal's epochs go back",
+    "DR-18": "A closed gaming day has other figures",
+    "DR-19": "Something is posted to a closed gaming day",
 }
 """Every code with what was found."""
 
@@ -451,6 +453,40 @@ def _corrections(asked: Examination) -> Found:
             )
 
 
+def _days(asked: Examination) -> Found:
+    with asked.conn.transaction():
+        asked.conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        found = closed_days.held(asked.conn)
+    yield f"{found.closings} closed"
+    for closing, figures in found.others:
+        yield _finding(
+            "DR-18",
+            f"{_day(closing)} was closed by {closing.closed_by} at position {closing.position} with figures {closing.figures}, "
+            f"as of position {closing.as_of}; nothing came to it later, and its figures are {figures}",
+            "roundledger replay, for the live tables, and roundledger verify, for the log; where both are in order, the closing "
+            "named others, or events before it were changed since, which a copy of the log from then shows; the figures of now: "
+            f"roundledger day status {closing.gaming_day} --property {closing.property}",
+        )
+    for late in found.later:
+        see = f"rounds show {late.id}" if late.what == "round" else "chips slips"
+        yield _finding(
+            "DR-19",
+            f"{late.what} {late.id} of table {late.table} posts to {_day(late)} at position {late.position}, and the closing at "
+            f"position {late.closed_at} has figures from before that",
+            f"see roundledger {see}; the day stays closed, and what is put right of it now is posted to the open day",
+        )
+    if found.unjudged:
+        raise Refusal(
+            "LGR-0505",
+            "one projection is behind the other, so nobody can say yet why these days have other figures than they were closed "
+            f"with: {', '.join(map(_day, found.unjudged))}",
+        )
+
+
+def _day(of: closed_days.Closing | closed_days.Later) -> str:
+    return f"gaming day {of.gaming_day} of property {of.property}"
+
+
 def _leases(asked: Examination) -> Found:
     rows = _rows(
         asked.conn,
@@ -501,6 +537,7 @@ _CHECKS: tuple[tuple[str, Callable[[Examination], Found], bool], ...] = (
     ("keys and tokens", _credentials, True),
     ("holds", _holds, True),
     ("corrections", _corrections, True),
+    ("gaming days", _days, True),
     ("leases", _leases, True),
     ("service", _service, False),
 )

@@ -133,14 +133,16 @@ class SqlReader:
 
     def tables(self, *, day: date | None) -> TableReport:
         with self._snapshot() as conn:
-            return queries.table_report(conn, day)
+            found = queries.table_report(conn, day)
+            return msgspec.structs.replace(found, notes=[*found.notes, *assumed.notes(conn, day=day, posted=True)])
 
     def report(self, asked: AskedReport, out: IO[bytes]) -> None:
         with self._snapshot() as conn:
             filters = asked.filters
             definition = catalog.definition(asked.name)
             catalog.verify(definition, filters)
-            notes = assumed.notes(conn, within=msgspec.structs.asdict(filters)) if definition.figures else []
+            within, posted = msgspec.structs.asdict(filters), definition.source.posted
+            notes = assumed.notes(conn, within=within, posted=posted) if definition.figures else []
             wanted = catalog.Asked(filters, worth.of_log(conn), notes=notes)
             if asked.thresholds is not None:
                 wanted = replace(wanted, thresholds=asked.thresholds)

@@ -151,7 +151,7 @@ _add(
         "master-game",
         "Master game report",
         "What was counted at each table beside what its rounds came to: drop, count win, ledger win, hold, expectation.",
-        Source("table_days", (), places=OF_MONEY),
+        Source("table_days", (), places=OF_MONEY, posted=True),
         master.COLUMNS,
         legend=master.LEGEND,
         subtotal_by=("property", "gaming_day"),
@@ -172,6 +172,7 @@ _add(
             ("currency", "property", "table", "gaming_day", "game", "regulation", "chance", "edge"),
             grouped=True,
             places=OF_CHANCES,
+            posted=True,
         ),
         (
             *PLACE,
@@ -447,7 +448,7 @@ _add(
         "ggr",
         "Gross gaming revenue",
         "The monthly statement of gross gaming revenue by game and currency, with its identity.",
-        Source("table_days", ("currency", "property", "month", "game"), grouped=True, places=OF_MONEY),
+        Source("table_days", ("currency", "property", "month", "game"), grouped=True, places=OF_MONEY, posted=True),
         (
             PROPERTY,
             Column("month", "month", "date", source=_MONTH),

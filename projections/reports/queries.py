@@ -32,6 +32,8 @@ class Source(NamedTuple):
     """Whether rows are of gaming days."""
     places: Sequence[str] = PLACES
     """The filters that the view knows."""
+    posted: bool = False
+    """Whether what is corrected of a closed day stands under the day to which it is posted."""
 
 
 def rows(

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
 
 import msgspec
 import pytest
 from click.testing import CliRunner
 
 from cli.main import roundledger
+from ledger.api.reader import SqlReader
+from ledger.api.views import AskedReport
 from ledger.application import Rounds
 from ledger.property import Choice, Table
 from ledger.reports import ReopenBetting
+from projections.reports.catalog import DEFINITIONS, Definition
+from projections.reports.filters import Filters, period
+from tests.integration.test_days import DAY, NEXT, START, closing, put_right
 from tests.support import DEMO, Terminal, accepted, house
 
 CRAPS = Table(id="X01", pit="B", game="craps", currency="MOP", payable_unit="0.01")
@@ -88,3 +96,66 @@ def test_bets_that_a_filter_leaves_out_are_not_named(filters: tuple[str, ...], s
         assert (ASSUMED in said, UNVERIFIED in said) == (stands, stands), said
     assert ASSUMED not in told(table, ("report", "chances", "--chance", "place"), "")
     assert ASSUMED not in told(table, ("rounds", "list", "--table", "R01"), "")
+
+
+PERIODS = [
+    {},
+    {"day": "{0}"},
+    {"month": "{0:%Y-%m}"},
+    {"from": "{0}"},
+    {"to": "{0}"},
+    {"from": "{0}", "to": "{0}"},
+]
+"""Every way to ask for days of which {0} is one."""
+OF_FIGURES = [each for each in DEFINITIONS.values() if each.figures and each.source.by_day]
+
+
+def periods(day: date) -> Iterator[dict[str, str]]:
+    yield from ({name: value.format(day) for name, value in each.items()} for each in PERIODS)
+
+
+def at_the_door(reader: SqlReader, report: Definition, said: dict[str, str]) -> str:
+    """What stands beside the figures of a report over HTTP."""
+    given = {name: said[name] for name in ("day", "month") if name in said}
+    first, last = (None if name not in said else date.fromisoformat(said[name]) for name in ("from", "to"))
+    first, last = period(
+        day=date.fromisoformat(given["day"]) if "day" in given else None, month=given.get("month"), first=first, last=last
+    )
+    out = io.BytesIO()
+    reader.report(AskedReport(report.name, "json", Filters(first=first, last=last), None), out)
+    return " ".join(json.loads(out.getvalue())["notes"])
+
+
+def test_every_report_of_figures_says_what_they_rest_on_whatever_its_period(rounds: Rounds, dsn: str) -> None:
+    table = craps(rounds, place=True)
+    day = HOUSE.gaming_day(datetime.now(UTC))
+    assert {"master-game", "chances", "ggr", "hours", "rounds", "bets"} <= {each.name for each in OF_FIGURES}
+    with SqlReader(dsn) as reader:
+        for asked in periods(day):
+            words = [word for name, value in asked.items() for word in (f"--{name}", value)]
+            for form in ("", "--csv"):
+                said = told(table, ("report", "master-game", *words), form)
+                assert (ASSUMED in said, UNVERIFIED in said) == (True, True), words
+            for report in OF_FIGURES:
+                said = at_the_door(reader, report, asked)
+                assert (ASSUMED in said, UNVERIFIED in said) == (True, True), (report.name, asked)
+        for of_day in (None, day, day - timedelta(1)):
+            said = " ".join(reader.tables(day=of_day).notes)
+            assert (ASSUMED in said, UNVERIFIED in said) == (of_day != day - timedelta(1),) * 2
+
+
+def test_a_correction_of_a_closed_day_rests_on_what_its_bet_rests_on_where_it_is_posted(rounds: Rounds, dsn: str) -> None:
+    table = Terminal("X01", "craps")
+    played = [table.open(), table.bet("pass"), table.close(), table.throw("5-5")]
+    played += [table.report(ReopenBetting()), table.close(), table.throw("4-6")]
+    accepted(rounds.post([msgspec.structs.replace(each, received_at=START) for each in played]))
+    accepted(rounds.post([closing(dsn), *put_right(table, NEXT, kind="outcome", outcome="5-5,3-4")]))
+    posted = DAY + timedelta(1)
+    assert ASSUMED in told(table, ("report", "tables", "--day", str(posted)), "")
+    with SqlReader(dsn) as reader:
+        for report in OF_FIGURES:
+            for on, stands in ((DAY, True), (posted, report.source.posted), (posted + timedelta(1), False)):
+                assert (ASSUMED in at_the_door(reader, report, {"day": str(on)})) is stands, (report.name, on)
+        assert [ASSUMED in " ".join(reader.tables(day=on).notes) for on in (DAY, posted)] == [True, True]
+    assert ASSUMED not in told(table, ("rounds", "list", "--day", str(posted)), "")
+    assert ASSUMED not in told(table, ("report", "ggr", "--month", "2026-12"), "")

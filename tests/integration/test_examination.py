@@ -9,7 +9,7 @@ import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,10 +23,16 @@ from msgspec.structs import replace
 from cli.main import run
 from ledger.api import examination
 from ledger.api.examination import FINDINGS, Checked, Examination, examine
+from ledger.events import GamingDayClosed
+from ledger.reports import ApproveCorrection, CloseDay, HoldRound, ProposeCorrection, ReleaseRound, days_stream
 from ledger.store import credentials, wake
 from ledger.store.sequences import SetBack, set_back
+from projections import days
+from projections.rebuild import build, switch
 from projections.runner import catch_up
 from tests.integration.projections.support import connected, lived_through, store, store_raw
+from tests.integration.test_cage import Slips
+from tests.integration.test_days import DAY, NEXT, START
 from tests.support import Terminal, accepted, house
 from tests.unit.projections.lives import EVERYTHING
 
@@ -101,6 +107,106 @@ def reported(dsn: str, *epochs: int | None, first: int = 1) -> None:
 
 def back(dsn: str, _: Patch) -> None:
     reported(dsn, 5, 9, 7)
+
+
+def closed(dsn: str, figures: str | None = None, *, day: date = DAY, as_of: int | None = None, by_hand: bool = False) -> None:
+    """A day is closed a day later, with the figures that it has if no others are given; by hand past every decision."""
+    with connected(dsn) as conn:
+        catch_up(conn)
+        [(last,)] = conn.execute("SELECT max(notification_id) FROM ledger.events").fetchall()
+        said = CloseDay(
+            property="DEMO",
+            gaming_day=day,
+            as_of=str(as_of or last),
+            figures=figures or days.fingerprint("DEMO", day, days.table_days(conn, "DEMO", day)),
+        )
+        at = NEXT + (day - DAY)
+        report = Terminal().report(said, by="C-1", round=days_stream("DEMO"), received_at=at)
+        if by_hand:
+            event = GamingDayClosed(
+                cause=report.event_id,
+                terminal=report.terminal,
+                occurred_at=at,
+                received_at=at,
+                by="C-1",
+                property=said.property,
+                gaming_day=day,
+                as_of=said.as_of,
+                figures=said.figures,
+            )
+            store(conn, [(report.round, 1, event)])
+    if not by_hand:
+        rounds = house(dsn)
+        accepted(rounds.post([report]))
+        rounds.close()
+    with connected(dsn) as conn:
+        catch_up(conn)
+
+
+def played(dsn: str, *shown: str, until: int = 4) -> Terminal:
+    """A table's rounds on the day of `START`, each with red for 100.00; of the last one so many reports."""
+    rounds, table = house(dsn), Terminal()
+    for n, each in enumerate(shown, 1):
+        said = [table.open(), table.bet("red"), table.close(), table.outcome(each)]
+        accepted(rounds.post([replace(each, received_at=START) for each in said[: until if n == len(shown) else 4]]))
+    rounds.close()
+    return table
+
+
+def closed_with_others(dsn: str, _: Patch) -> None:
+    played(dsn, "17", "1")
+    closed(dsn, "0" * 64)
+
+
+def changed_in_the_log(dsn: str, _: Patch) -> None:
+    """A stake of a closed day is doubled in all its events, by who may switch triggers off, and the live tables folded anew."""
+    table = played(dsn, "17")
+    closed(dsn)
+    with connected(dsn) as conn:
+        conn.execute("ALTER TABLE ledger.events DISABLE TRIGGER events_append_only")
+        conn.execute(
+            "UPDATE ledger.events SET state = convert_to(replace(convert_from(state, 'UTF8'), '\"10000\"', '\"20000\"'), 'UTF8') "
+            "WHERE originator_id = %s",
+            (table.round,),
+        )
+    build(dsn)
+    switch(dsn)
+
+
+def changed_in_the_closing(dsn: str, _: Patch) -> None:
+    """What the log says of the figures is another than what was folded of it."""
+    played(dsn, "17")
+    closed(dsn)
+    with connected(dsn) as conn:
+        conn.execute("ALTER TABLE ledger.events DISABLE TRIGGER events_append_only")
+        conn.execute(
+            "UPDATE ledger.events SET state = convert_to((convert_from(state, 'UTF8')::jsonb || %s)::text, 'UTF8') "
+            "WHERE topic = 'GamingDayClosed.v1' AND originator_id = %s",
+            (f'{{"figures": "{"f" * 64}"}}', days_stream("DEMO")),
+        )
+
+
+def open_as_it_was_closed(dsn: str, _: Patch) -> None:
+    """A closing that no decision let in: a round of the day was open, and is settled after it."""
+    table = played(dsn, "17", "1", until=3)
+    closed(dsn, by_hand=True)
+    rounds = house(dsn)
+    accepted(rounds.post([table.outcome("1", received_at=NEXT)]))
+    rounds.close()
+    with connected(dsn) as conn:
+        catch_up(conn)
+
+
+def signed_after_the_figures_were_read(dsn: str, _: Patch) -> None:
+    """A slip between the position up to which the figures were read and the closing, which no decision let in."""
+    rounds, slips = house(dsn), Slips()
+    slip = slips.fill((100, 1), received_at=START)
+    accepted(rounds.post([slip]))
+    with connected(dsn) as conn:
+        [(read,)] = conn.execute("SELECT max(notification_id) FROM ledger.events").fetchall()
+    accepted(rounds.post([replace(slips.confirm(slip), received_at=START)]))
+    rounds.close()
+    closed(dsn, "0" * 64, as_of=read, by_hand=True)
 
 
 def key(dsn: str, _: Patch) -> None:
@@ -201,6 +307,11 @@ FAULTS: list[tuple[str, str, Provoke]] = [
     ("DR-15", "a long transaction", writing),
     ("DR-15", "a long wait", blocking),
     ("DR-17", "a clock that was ahead", back),
+    ("DR-18", "closed with other figures", closed_with_others),
+    ("DR-18", "a closed day's bet changed in the log", changed_in_the_log),
+    ("DR-18", "a closing changed in the log", changed_in_the_closing),
+    ("DR-19", "a round that was open at the closing", open_as_it_was_closed),
+    ("DR-19", "a slip that the figures do not have", signed_after_the_figures_were_read),
 ]
 
 
@@ -218,6 +329,56 @@ def test_each_fault_has_its_code_and_no_other_has(day: str, code: str, fault: st
             assert finding.title == FINDINGS[finding.code]
             assert finding.detail
             assert finding.fix
+
+
+def test_a_day_that_was_closed_as_it_should_be_stays_so_whatever_is_put_right_of_it(dsn: str) -> None:
+    """Corrections, reviews and slips of closed days, each of which is posted to a day that is closed in its turn."""
+    rounds, table, slips = house(dsn), Terminal(), Slips()
+    waiting, signed = slips.fill((100, 1), received_at=START), slips.fill((100, 2), received_at=START)
+    accepted(rounds.post([waiting, signed, replace(slips.confirm(signed), received_at=START)]))
+    said = [table.open(), table.bet("red"), table.close(), table.outcome("17")]
+    accepted(rounds.post([replace(each, received_at=START) for each in said]))
+    for day in (DAY, DAY + timedelta(1), DAY + timedelta(2)):
+        closed(dsn, day=day)
+        at = START + timedelta(days=(day - DAY).days + 1)
+        wrong = table.report(
+            ProposeCorrection(kind="outcome", reason="found_wrong", outcome=str(19 + (day - DAY).days)), by="S-7"
+        )
+        hold = table.report(HoldRound(reason="dispute"), by="S-7")
+        after = [
+            *(wrong, table.report(ApproveCorrection(correction=wrong.event_id), by="S-8")),
+            *(hold, table.report(ReleaseRound(hold=hold.event_id, finding="stands"), by="S-7")),
+        ]
+        if day == DAY:
+            mispay = ProposeCorrection(kind="mispay", reason="x", bet=said[1].event_id, amount="5", direction="to_player")
+            asked = table.report(mispay, by="S-7")
+            after += [asked, table.report(ApproveCorrection(correction=asked.event_id), by="S-8")]
+            after += [slips.confirm(waiting), slips.cancel(signed), slips.confirm(signed, by="C-1", cancellation=True)]
+        accepted(rounds.post([replace(each, received_at=at) for each in after]))
+    rounds.close()
+    with connected(dsn) as conn:
+        catch_up(conn)
+    [of_days] = [check for check in examine(dsn) if check.name == "gaming days"]
+    assert (of_days.result, of_days.detail, of_days.findings) == ("ok", "3 closed", [])
+
+
+def test_what_only_one_projection_has_folded_of_a_closed_day_is_nothing_that_was_looked_at(dsn: str) -> None:
+    """An event by hand that posts to a closed day stops one projection, which is told, and the other counts it."""
+    table = played(dsn, "17")
+    closed(dsn)
+    with connected(dsn) as conn:
+        paid = "SELECT body FROM ledger.log WHERE stream = %s AND topic = 'RoundOpened.v1'"
+        [(opened,)] = conn.execute(paid, (table.round,)).fetchall()
+        stream = uuid4()
+        store_raw(conn, "RoundOpened.v1", json.dumps(opened).encode(), stream, 1)
+        settled = "SELECT topic, body FROM ledger.log WHERE stream = %s AND version > 3 ORDER BY version"
+        for version, (topic, body) in enumerate(conn.execute(settled, (table.round,)).fetchall(), 2):
+            store_raw(conn, topic, json.dumps(body).encode(), stream, version)
+        catch_up(conn)
+    done = {check.name: check for check in examine(dsn)}
+    assert {finding.code for finding in done["projections"].findings} == {"DR-04"}
+    assert done["gaming days"].result == "failed"
+    assert f"gaming day {DAY} of property DEMO" in done["gaming days"].detail
 
 
 def test_epochs_go_back_where_the_last_one_is_not_the_highest(dsn: str) -> None:

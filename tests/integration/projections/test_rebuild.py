@@ -205,7 +205,6 @@ def held(*arguments):
 
 rebuild.BATCH = 50
 if sys.argv[2] == "build":
-    through = rebuild._positions
     rebuild.build(sys.argv[1], lambda done, total: held() if done > 200 else None)
 else:
     move, moved = rebuild._move, []

@@ -86,10 +86,29 @@ def test_equal_twice_and_without_a_trace(day: str) -> None:
 
 
 def test_progress_ends_at_the_whole(day: str) -> None:
-    told: list[tuple[int, int]] = []
-    comparison = replay(day, lambda done, whole: told.append((done, whole)))
-    assert told[-1] == (2 * comparison.events, 2 * comparison.events)
-    assert told == sorted(told)
+    told_of_fold: list[tuple[int, int]] = []
+    compared: list[tuple[int, int]] = []
+    comparison = replay(
+        day,
+        lambda done, whole: told_of_fold.append((done, whole)),
+        comparing=lambda done, whole: compared.append((done, whole)),
+    )
+    assert told_of_fold[-1] == (2 * comparison.events, 2 * comparison.events)
+    assert compared[-1] == (sum(comparison.rows.values()),) * 2
+    for told in (told_of_fold, compared):
+        assert told == sorted(told)
+        assert len({whole for _, whole in told}) == 1
+
+
+def test_progress_ends_at_the_whole_where_positions_were_drawn_and_not_used(day: str) -> None:
+    """Of a hundred positions one holds an event: by events it would stay far from its end, with a time left that grows."""
+    with connected(day) as conn:
+        conn.execute("SELECT nextval('ledger.positions') FROM generate_series(1, 10000)")
+        store(conn, played(77, 2))
+        catch_up(conn)
+    told_of_fold: list[tuple[int, int]] = []
+    comparison = replay(day, lambda done, whole: told_of_fold.append((done, whole)))
+    assert told_of_fold[-1][0] == told_of_fold[-1][1] > 2 * comparison.events + 10_000
 
 
 def test_an_empty_log_compares_nothing(dsn: str) -> None:

@@ -64,6 +64,7 @@ from ledger.events import (
     ThrowRecorded,
 )
 from ledger.reports import days_stream, table_stream
+from projections.days import fingerprint
 from tests.unit.projections.made import DAY, NOON, uuid
 
 Placed = tuple[UUID, int, Event]
@@ -160,7 +161,7 @@ class Lane:
             property=house,
             gaming_day=DAY - timedelta(1),
             as_of="0",
-            figures="0" * 64,
+            figures=fingerprint(house, DAY - timedelta(1), []),
         )
         self._say(
             table_stream(self.table),
