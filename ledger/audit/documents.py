@@ -40,6 +40,9 @@ class House:
         """Orders that the house applies beyond their repeal."""
         self.zone = ZoneInfo(data["zone"])
         self.day_starts = time.fromisoformat(data["gaming_day_start"])
+        tolerance = data.get("clock_tolerance")
+        self.tolerance = timedelta.max if tolerance is None else timedelta(seconds=tolerance)
+        """By how much a terminal's clock may be off before its reports are flagged."""
         self.tables: dict[str, Terms] = {each["id"]: _terms(each) for each in data["tables"]}
 
     def gaming_day(self, at: datetime) -> date:

@@ -1,0 +1,102 @@
+"""Bets over all rounds: each is placed once, in one of them, whatever rounds carry it from there.
+
+A bet's id is that of its report, which no ledger takes twice. To see that over a log of any length, a mark of eight bytes is kept
+of each bet, on shelves by its size; a shelf that has many goes to disk. Where two marks are alike, the log is read once more for
+the bets that have them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from tempfile import SpooledTemporaryFile
+from uuid import UUID
+
+import msgspec
+
+from ledger import erasure
+from ledger.audit.findings import Finding, finding
+from ledger.audit.gathering import Row, readable
+from ledger.events import BetPlaced, Recorded
+
+_PRIME = (1 << 61) - 1
+_SHELF_BITS = 6
+_MARKS_OF_A_SHELF = 1 << 61 - _SHELF_BITS
+_KEPT = 1 << 20
+"""Bytes of a shelf that are kept in memory."""
+
+
+class _Bet(msgspec.Struct, gc=False):
+    bet: UUID
+
+
+_bet = msgspec.json.Decoder(_Bet).decode
+
+
+def mark(bet: UUID | str) -> int:
+    """A number below 2**61, by which two bets differ but for one pair in 2**61. Raises ValueError for a text that is no id."""
+    return (bet.int if isinstance(bet, UUID) else int(bet.replace("-", ""), 16)) % _PRIME
+
+
+class Placed:
+    """The bets placed in all rounds; a context manager."""
+
+    def __enter__(self) -> Placed:
+        self._files = ExitStack()
+        enter = self._files.enter_context
+        self._shelves = [
+            enter(SpooledTemporaryFile(_KEPT, prefix="roundledger-"))  # noqa: SIM115 - the stack closes it
+            for _ in range(1 << _SHELF_BITS)
+        ]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._files.close()
+
+    def add(self, marks: Iterable[int]) -> None:
+        """The marks of the bets of some rounds."""
+        some, begin = array("Q", sorted(marks)), 0
+        for n, shelf in enumerate(self._shelves, 1):
+            end = bisect_left(some, n * _MARKS_OF_A_SHELF, begin)
+            if end > begin:
+                shelf.write(some[begin:end].tobytes())
+                begin = end
+
+    def twice(self) -> frozenset[int]:
+        """The marks that came more than once."""
+        found: list[int] = []
+        for shelf in self._shelves:
+            shelf.seek(0)
+            marks = array("Q", shelf.read())
+            if len(set(marks)) < len(marks):
+                found += [each for each, number in Counter(marks).items() if number > 1]
+        return frozenset(found)
+
+
+def placed_twice(rows: Iterable[Row], marks: frozenset[int], erased: erasure.Names) -> list[Finding]:
+    """The bets with these marks that are placed in more rounds than one. What is twice in one round is told with that."""
+    events = sorted(readable(_with(rows, marks), [], erased), key=lambda recorded: recorded.position)
+    first: dict[UUID, Recorded] = {}
+    found = []
+    for recorded in events:
+        body = recorded.body
+        assert isinstance(body, BetPlaced)
+        before = first.setdefault(body.bet, recorded)
+        if before.stream != recorded.stream:
+            what = f"the bet on {body.spot} was placed in round {before.stream} before"
+            found.append(finding("BET_TWICE", what, stream=recorded.stream, bet=body.bet, evidence=[recorded, before]))
+    return found
+
+
+def _with(rows: Iterable[Row], marks: frozenset[int]) -> Iterator[Row]:
+    for row in rows:
+        if row[3] == BetPlaced.TOPIC:
+            try:
+                bet = _bet(row[4]).bet
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                continue  # that it cannot be read is told already
+            if mark(bet) in marks:
+                yield row
