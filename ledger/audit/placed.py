@@ -8,10 +8,10 @@ the bets that have them.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack
+from operator import xor
 from tempfile import SpooledTemporaryFile
 from uuid import UUID
 
@@ -22,9 +22,7 @@ from ledger.audit.findings import Finding, finding
 from ledger.audit.gathering import Row, readable
 from ledger.events import BetPlaced, Recorded
 
-_PRIME = (1 << 61) - 1
 _SHELF_BITS = 6
-_MARKS_OF_A_SHELF = 1 << 61 - _SHELF_BITS
 _KEPT = 1 << 20
 """Bytes of a shelf that are kept in memory."""
 
@@ -36,9 +34,18 @@ class _Bet(msgspec.Struct, gc=False):
 _bet = msgspec.json.Decoder(_Bet).decode
 
 
-def mark(bet: UUID | str) -> int:
-    """A number below 2**61, by which two bets differ but for one pair in 2**61. Raises ValueError for a text that is no id."""
-    return (bet.int if isinstance(bet, UUID) else int(bet.replace("-", ""), 16)) % _PRIME
+def raw(bets: Collection[str]) -> bytes:
+    """Ids as they are written, sixteen bytes each. Raises ValueError where one is none."""
+    found = bytes.fromhex("".join(bets).replace("-", ""))
+    if len(found) != 16 * len(bets):
+        raise ValueError("an id has another length")
+    return found
+
+
+def marks(ids: bytes | bytearray) -> Iterator[int]:
+    """Of each id (`raw`) a number of 64 bits, by which two bets differ but for a rare pair."""
+    words = array("Q", ids)
+    return map(xor, words[::2], words[1::2])
 
 
 class Placed:
@@ -56,29 +63,28 @@ class Placed:
     def __exit__(self, *_: object) -> None:
         self._files.close()
 
-    def add(self, marks: Iterable[int]) -> None:
-        """The marks of the bets of some rounds."""
-        some, begin = array("Q", sorted(marks)), 0
-        for n, shelf in enumerate(self._shelves, 1):
-            end = bisect_left(some, n * _MARKS_OF_A_SHELF, begin)
-            if end > begin:
-                shelf.write(some[begin:end].tobytes())
-                begin = end
+    def add(self, ids: bytes | bytearray) -> None:
+        """The bets of some rounds, by their ids (`raw`)."""
+        parts: list[list[int]] = [[] for _ in self._shelves]
+        for each in marks(ids):
+            parts[each >> 64 - _SHELF_BITS].append(each)
+        for shelf, part in zip(self._shelves, parts, strict=True):
+            shelf.write(array("Q", part).tobytes())
 
     def twice(self) -> frozenset[int]:
         """The marks that came more than once."""
         found: list[int] = []
         for shelf in self._shelves:
             shelf.seek(0)
-            marks = array("Q", shelf.read())
-            if len(set(marks)) < len(marks):
-                found += [each for each, number in Counter(marks).items() if number > 1]
+            on_it = array("Q", shelf.read())
+            if len(set(on_it)) < len(on_it):
+                found += [each for each, number in Counter(on_it).items() if number > 1]
         return frozenset(found)
 
 
-def placed_twice(rows: Iterable[Row], marks: frozenset[int], erased: erasure.Names) -> list[Finding]:
+def placed_twice(rows: Iterable[Row], twice: frozenset[int], erased: erasure.Names) -> list[Finding]:
     """The bets with these marks that are placed in more rounds than one. What is twice in one round is told with that."""
-    events = sorted(readable(_with(rows, marks), [], erased), key=lambda recorded: recorded.position)
+    events = sorted(readable(_with(rows, twice), [], erased), key=lambda recorded: recorded.position)
     first: dict[UUID, Recorded] = {}
     found = []
     for recorded in events:
@@ -91,12 +97,12 @@ def placed_twice(rows: Iterable[Row], marks: frozenset[int], erased: erasure.Nam
     return found
 
 
-def _with(rows: Iterable[Row], marks: frozenset[int]) -> Iterator[Row]:
+def _with(rows: Iterable[Row], twice: frozenset[int]) -> Iterator[Row]:
     for row in rows:
         if row[3] == BetPlaced.TOPIC:
             try:
                 bet = _bet(row[4]).bet
             except (msgspec.DecodeError, UnicodeDecodeError):
                 continue  # that it cannot be read is told already
-            if mark(bet) in marks:
+            if next(marks(bet.bytes)) in twice:
                 yield row

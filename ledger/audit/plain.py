@@ -18,7 +18,7 @@ import msgspec
 from ledger.audit.documents import Documents
 from ledger.audit.due import by_payoff
 from ledger.audit.gathering import Row
-from ledger.audit.placed import mark
+from ledger.audit.placed import raw
 from ledger.audit.reported import SAID, SKEWED, flags_its_clock
 from ledger.audit.terms import wrong_moment, wrong_terms
 from ledger.errors import Refusal
@@ -148,8 +148,8 @@ class Plain(NamedTuple):
     prizes: MinorUnits
     commission: MinorUnits
     breakage: MinorUnits
-    placed: Sequence[int] = ()
-    """The marks of its bets (`ledger.audit.placed`)."""
+    placed: bytes = b""
+    """The ids of its bets (`ledger.audit.placed.raw`)."""
 
 
 class _Table:
@@ -256,7 +256,8 @@ class Looking:
 
 
 def _passes(rows: Sequence[Row], table: _Table, opened: RoundOpened) -> Plain | None:
-    known, tolerance, currency, bets = table.numbers, table.tolerance, opened.currency, dict[str, _Placed]()
+    known, currency, bets = table.numbers, opened.currency, dict[str, _Placed]()
+    most, least = table.tolerance, -table.tolerance
     position, at, count, caused = rows[0][0], 0, len(rows), rows[0][6]
     claims = caused is not None
     if claims and caused != 1:
@@ -275,17 +276,17 @@ def _passes(rows: Sequence[Row], table: _Table, opened: RoundOpened) -> Plain | 
             numbers = table.learn(bet.spot)
         if bet.numbers != numbers or bet.late or bet.currency != currency or bet.bet in bets or bet.bet != bet.cause:
             return None
-        if (abs(bet.received_at - bet.occurred_at) > tolerance) != (SKEWED in bet.flags):  # `flags_its_clock`, without the call
+        if (least <= bet.received_at - bet.occurred_at <= most) == (SKEWED in bet.flags):  # `flags_its_clock`, with no call
             return None
         bets[bet.bet] = bet
-    if row[3] != _CLOSED or at + 2 >= count or not flags_its_clock(closed := _closed(row[4]), tolerance):
+    if row[3] != _CLOSED or at + 2 >= count or not flags_its_clock(closed := _closed(row[4]), most):
         return None
     at += 1
     row = rows[at]
     if row[3] != _SHOWN or row[2] != at + 1 or row[0] <= position or (claims and row[6] != count - at):
         return None
     shown = _shown(row[4])
-    if len({str(opened.cause), closed.cause, shown.cause} - bets.keys()) < 3 or not flags_its_clock(shown, tolerance):
+    if len({str(opened.cause), closed.cause, shown.cause} - bets.keys()) < 3 or not flags_its_clock(shown, most):
         return None
     outcome = table.outcomes.get(shown.raw) or table.outcome(shown.raw)
     if (outcome.text, outcome.shown, currency) != (shown.outcome, shown.shown, shown.currency) or outcome.throws:
@@ -295,7 +296,7 @@ def _passes(rows: Sequence[Row], table: _Table, opened: RoundOpened) -> Plain | 
         return None
     lost = sum(int(line.stake) for line in shown.lost)
     passed = _rewarded(rows, at + 1, winners, len(bets), lost, shown)
-    return passed and passed._replace(placed=[mark(each) for each in bets])
+    return passed and passed._replace(placed=raw(bets))
 
 
 _Winner = tuple[int, _Placed, Result]

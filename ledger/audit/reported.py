@@ -13,6 +13,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from ledger.audit.documents import NEVER
 from ledger.audit.hearing import Hearing
 from ledger.events import (
     BetCorrected,
@@ -137,7 +138,7 @@ class Reported(Hearing):
         if not tell or house is None or flags_its_clock(body, house.tolerance):
             return
         apart = abs(body.received_at - body.occurred_at).total_seconds()
-        tolerated = "any" if house.tolerance == timedelta.max else f"{house.tolerance.total_seconds():g} s"
+        tolerated = "any" if house.tolerance == NEVER else f"{house.tolerance.total_seconds():g} s"
         how = "is" if _flagged(body) else "is not"
         what = f"{_named(body)} {how} flagged {SKEWED}, with its times {apart:g} s apart where the house tolerates {tolerated}"
         self.find("REPORT_DIFF", what, getattr(body, "bet", None))

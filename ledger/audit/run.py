@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import time
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -28,7 +27,7 @@ from ledger.audit.findings import Finding, finding
 from ledger.audit.from_export import ExportSource, Stretch, Survey, following, out_of_order
 from ledger.audit.gathering import Gatherer, Row, Stream, readable, uuid
 from ledger.audit.judging import Judgement, judge
-from ledger.audit.placed import Placed, mark, placed_twice
+from ledger.audit.placed import Placed, placed_twice
 from ledger.audit.plain import Looking, Plain
 from ledger.audit.scope import EVERYTHING, Scope
 from ledger.audit.told import Link
@@ -163,8 +162,8 @@ class Done(NamedTuple):
     beside: list[Row]
     left: list[Row]
     """What is not whole in this part."""
-    placed: array[int]
-    """A mark of each bet that was placed in its rounds (`ledger.audit.placed`)."""
+    placed: bytearray
+    """The ids of the bets that were placed in its rounds (`ledger.audit.placed.raw`)."""
     following: Mapping[Stream, int]
     position: int
     claims: Mapping[UUID, Claimed] = {}
@@ -325,7 +324,7 @@ def _judge_part(work: Work, part: Any) -> Done:
 
 def _judge_rows(work: Work, rows: Iterator[Row]) -> Done:
     documents, looking = _looking(work.house)
-    done = Done(Tally(), [], [], [], [], array("Q"), {}, 0)
+    done = Done(Tally(), [], [], [], [], bytearray(), {}, 0)
     gatherer = Gatherer(
         wanted=None if work.scope.whole else work.scope.takes, afterwards=work.following, beside=done.beside.append
     )
@@ -356,7 +355,7 @@ def _judge(rows: list[Row], documents: Documents, looking: Looking, done: Done, 
     done.tally.judged(judgement)
     done.findings.extend(judgement.findings)
     done.links.extend(judgement.links)
-    done.placed.extend(mark(bet.id) for bet in judgement.told.bets.values() if bet.carried_from is None)
+    done.placed.extend(b"".join(bet.id.bytes for bet in judgement.told.bets.values() if bet.carried_from is None))
 
 
 class _Merging:
@@ -415,7 +414,7 @@ class _Merging:
                 self._claims.take(recorded, row[6])
 
     def _judge(self, rounds: Iterable[list[Row]]) -> None:
-        done = Done(self.tally, self.findings, [], [], [], array("Q"), {}, 0)
+        done = Done(self.tally, self.findings, [], [], [], bytearray(), {}, 0)
         for rows in rounds:
             _judge(rows, self._documents, self._looking, done, self._claims, self._work.erased)
         self._chains.take(done.links)

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from ledger.audit import placed
-from ledger.audit.placed import Placed, mark
+from ledger.audit.placed import Placed, marks, raw
 
 HOST = 0x0123456789AB
 
@@ -28,22 +28,19 @@ def test_what_comes_twice_is_found_and_nothing_else(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(placed, "_KEPT", kept)
     rng = random.Random(kept)
     ids = _ids(rng)
-    again = rng.sample(ids, 50)
+    again = [each.bytes for each in rng.sample(ids, 50)]
     with Placed() as bets:
         for n in range(0, len(ids), 700):
-            bets.add(mark(each) for each in ids[n : n + 700])
+            bets.add(b"".join(each.bytes for each in ids[n : n + 700]))
         assert bets.twice() == frozenset()
     with Placed() as bets:
         for n in range(0, len(ids), 700):
-            bets.add(mark(str(each)) for each in ids[n : n + 700])
-        bets.add(mark(each) for each in again)
-        assert bets.twice() == {mark(each) for each in again}
+            bets.add(raw([str(each) for each in ids[n : n + 700]]))
+        bets.add(b"".join(again))
+        assert bets.twice() == set(marks(b"".join(again)))
 
 
-@pytest.mark.parametrize("text", ["", "zzz", "0123", "g" * 32])
-def test_what_is_no_id_has_no_mark_or_one_of_its_own(text: str) -> None:
-    if text == "0123":
-        assert mark(text) == 0x123
-    else:
-        with pytest.raises(ValueError, match="invalid literal"):
-            mark(text)
+@pytest.mark.parametrize("bets", [["zzz"], ["0123"], ["g" * 32], [str(UUID(int=7)), "12"], ["1" * 30]])
+def test_what_is_no_id_is_told_apart(bets: list[str]) -> None:
+    with pytest.raises(ValueError, match=r"hexadecimal|another length"):
+        raw(bets)
