@@ -120,9 +120,9 @@ def _read(
     if when is None:
         return queries.balances(conn, prefix, currency), at, stopped
     if isinstance(when, int):
-        return moments.balances_at(conn, when, prefix, currency), str(when), []
+        return moments.balances_at(conn, when, prefix, currency, field="--at"), str(when), []
     reached = moments.position_at(conn, when)
-    return moments.balances_at(conn, reached, prefix, currency), str(reached), stopped
+    return moments.balances_at(conn, reached, prefix, currency, field="--at"), str(reached), stopped
 
 
 def balances_report(dsn: str, account: str = "", currency: str | None = None, at: str | None = None) -> Report:

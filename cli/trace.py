@@ -21,7 +21,7 @@ from ledger.errors import Refusal
 if TYPE_CHECKING:
     from psycopg import Connection
 
-    from projections.reports.model import Report
+    from projections.reports.model import Amounts, Report
     from projections.trace import Span
 
 LEGEND = "change and balance are credits less debits; the balance is of the currency, after the movement"
@@ -53,7 +53,8 @@ def trace(account: str, currency: str | None, start: str | None, until: str | No
     """Show how a balance came to be.
 
     Every movement of ACCOUNT in order, with its position, event, round and bet, the account on its other side, and the balance
-    after it. What they come to is compared with the balance that the account has. `roundledger balances` lists the accounts.
+    after it. What they come to is compared with the balance that the account has. What it began and ended with stands at the
+    head; in JSON, `began_with` and `ended_with` are minor units by currency. `roundledger balances` lists the accounts.
     """
     from ledger.money import minor_digits
     from projections import moments
@@ -72,8 +73,8 @@ def trace(account: str, currency: str | None, start: str | None, until: str | No
         over = traced.span(conn, begin, end)
         about = output.header(
             property=houses(dsn), account=account, currency=currency, positions=f"{over.first} to {over.last}",
-            began_with=told(traced.balances(conn, account, over.first - 1, currency)),
-            ended_with=told(traced.balances(conn, account, over.last, currency)),
+            began_with=_held(traced.balances(conn, account, over.first - 1, currency)),
+            ended_with=_held(traced.balances(conn, account, over.last, currency)),
         )  # fmt: skip
         report = _report(conn, account, over, currency, about, stopped)
         if form == "table":
@@ -97,9 +98,11 @@ def verify_account(conn: Connection[Any], account: str) -> None:
         )
 
 
-def told(balances: dict[str, int]) -> str:
-    """Balances of an account in words: `HKD 12.50, MOP -3.00`."""
-    return str(output.Amounts(balances, NOTHING_YET))
+def _held(balances: dict[str, int]) -> Amounts:
+    """Balances of an account: by currency in JSON, in words (`HKD 12.50, MOP -3.00`) elsewhere."""
+    from projections.reports.model import Amounts
+
+    return Amounts(balances, str(output.Amounts(balances, NOTHING_YET)))
 
 
 NOTHING_YET = "nothing, it had not moved yet"

@@ -91,12 +91,15 @@ def earliest(events: Iterable[Recorded]) -> dict[int, datetime]:
     return found
 
 
-def balances_at(conn: Connection, position: int, account_prefix: str | None = None, currency: str | None = None) -> list[Balance]:
+def balances_at(
+    conn: Connection, position: int, account_prefix: str | None = None, currency: str | None = None, *, field: str = "at"
+) -> list[Balance]:
     """As `queries.balances`, as of a position: of the accounts that had moved by then.
 
-    Raises Refusal LGR-0518 where the projection `ledger` has not come so far.
+    Raises Refusal LGR-0518 where the projection `ledger` has not come so far, LGR-0108 where the log has not. `field`: where the
+    position was given.
     """
-    verify_reached(conn, position)
+    verify_reached(conn, position, field)
     rows = conn.execute(
         """
         WITH moved AS MATERIALIZED (

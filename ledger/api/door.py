@@ -34,7 +34,7 @@ from ledger.pages import page
 from ledger.reports import Caller, Report, Verdict
 from ledger.store.server import UNFIT
 from ledger.writer import Writer
-from projections.moments import Moment, moment
+from projections.moments import Moment, moment, verify_in_log
 from projections.queries import ProjectionPosition
 from projections.reports import catalog
 from projections.reports.filters import Filters, period, thresholds
@@ -350,11 +350,17 @@ class Door:
         return anyio.CapacityLimiter(1)
 
     async def _moment(self, given: dict[str, str]) -> Moment | None:
-        """The moment that the request asks of, once the read side has reached it: of a time, all that is in the log by now."""
+        """The moment that the request asks of, once the read side has reached it: of a time, all that is in the log by now.
+
+        Refuses LGR-0108 for a time that is still to come, and for a position beyond the log's end: to wait would not help.
+        """
         if "at" not in given:
             return None
         at = moment(given["at"], self._now(), "at")
-        await self._reached(at if isinstance(at, int) else await self._read(self._reader.end), "at")
+        end = await self._read(self._reader.end)
+        if isinstance(at, int):
+            verify_in_log(at, end, "at")
+        await self._reached(at if isinstance(at, int) else end, "at")
         return at
 
     async def _caught_up(self, given: dict[str, str]) -> None:

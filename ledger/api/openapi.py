@@ -170,7 +170,8 @@ def _paths() -> dict[str, Any]:
     at = _query(
         "at",
         "As of a position in digits, or as of a time with its offset (RFC 3339): all events up to the last one that had been "
-        "received by then. The answer says which position that is. A time of the last seconds may still gain events.",
+        "received by then. The answer says which position that is. A time of the last seconds may still gain events; one that is "
+        "still to come is refused, as is a position beyond the log's end.",
         {"examples": ["1234", "2026-11-29T22:30:00+08:00"]},
     )
     round_id = {"name": "id", "in": "path", "required": True, "schema": _UUID}

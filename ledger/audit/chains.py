@@ -8,6 +8,7 @@ from uuid import UUID
 from ledger.audit.findings import Finding, finding
 from ledger.audit.hearing import whole
 from ledger.audit.judging import Judgement
+from ledger.audit.reported import differs
 from ledger.audit.told import Link
 
 Key = tuple[UUID, UUID]
@@ -30,8 +31,12 @@ class Chains:
             other = others.pop(link.key, None)
             if other is None:
                 mine[link.key] = link
-            elif (link.player, link.spot, link.stake) != (other.player, other.spot, other.stake):
-                self._differ(*((link, other) if link.out else (other, link)))
+                continue
+            given, taken = (link, other) if link.out else (other, link)
+            if (given.player, given.spot, given.stake) != (taken.player, taken.spot, taken.stake):
+                self._differ(given, taken)
+            if (name := differs(given.said.body, taken.said.body)) is not None:
+                self._differ_in_report(given, taken, name)
 
     def others(self) -> set[UUID]:
         """The rounds that would have to say something of what is left."""
@@ -65,6 +70,20 @@ class Chains:
                 currency=_currency(given),
                 expected=whole(given.stake) if amounts else f"{given.player} {given.spot}",
                 found=whole(taken.stake) if amounts else f"{taken.player} {taken.spot}",
+                evidence=[taken.said, given.said],
+            )
+        )
+
+    def _differ_in_report(self, given: Link, taken: Link, name: str) -> None:
+        """One report ends a round, or places a bet in one that has ended, and hands on what lies there."""
+        self._findings.append(
+            finding(
+                "REPORT_DIFF",
+                f"the bets of round {given.before} were taken over with another {name} than they were handed on",
+                stream=taken.round,
+                table=taken.table,
+                expected=getattr(given.said.body, name, None),
+                found=getattr(taken.said.body, name, None),
                 evidence=[taken.said, given.said],
             )
         )

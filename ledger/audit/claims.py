@@ -31,14 +31,14 @@ class Claims:
         self.left: dict[UUID, Claimed] = {}
         """Reports that are not there as a whole."""
 
-    def take(self, recorded: Recorded, caused: int | None) -> None:
-        """The next event, with what it claims."""
+    def take(self, recorded: Recorded, caused: int | None, report: UUID | None = None) -> None:
+        """The next event, with what it claims; `report` brought it about where that is not the one that it names."""
         if caused == 1:
             return
         body = recorded.body
         if isinstance(body, DocumentRecorded):
             return
-        cause = body.cause
+        cause = report or body.cause
         known = self.left.get(cause)
         if caused is not None:
             there = 1 if known is None else known.there + 1

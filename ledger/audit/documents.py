@@ -19,6 +19,9 @@ from ledger.events import DocumentRecorded, GamingDayClosed, Recorded, RoundOpen
 from ledger.money import parse_plain
 from ledger.rules import Regulation, regulations
 
+NEVER = timedelta(days=999_999_999)
+"""The tolerance of a house that flags no clock: `timedelta.max` has no negative."""
+
 
 class Terms(NamedTuple):
     """What a property's configuration says of one table."""
@@ -40,6 +43,9 @@ class House:
         """Orders that the house applies beyond their repeal."""
         self.zone = ZoneInfo(data["zone"])
         self.day_starts = time.fromisoformat(data["gaming_day_start"])
+        tolerance = data.get("clock_tolerance")
+        self.tolerance = NEVER if tolerance is None else timedelta(seconds=tolerance)
+        """By how much a terminal's clock may be off before its reports are flagged."""
         self.tables: dict[str, Terms] = {each["id"]: _terms(each) for each in data["tables"]}
 
     def gaming_day(self, at: datetime) -> date:

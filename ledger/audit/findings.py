@@ -59,6 +59,7 @@ CODES: dict[str, str] = {
     "SEQ_GAP": "An event is missing from its stream.",
     "SEQ_ORDER": "An event stands before one that came earlier in its stream, or twice.",
     "CLAIM_DIFF": "A report brought about more or fewer events than it says.",
+    "REPORT_DIFF": "An event says otherwise than is so which report brought it about, or when that was made or received.",
     "NUMBER_LOST": "A terminal's report was received and answered, and neither an event nor a rejection has its number.",
     "UNREADABLE": "An event cannot be read.",
     # What is made of the log.

@@ -6,13 +6,14 @@ as the log has it, so that one fault is told once and not at everything that fol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from ledger.audit.correcting import Correcting
 from ledger.audit.documents import Documents
 from ledger.audit.findings import Finding
+from ledger.audit.reported import Reported
 from ledger.audit.terms import wrong_moment, wrong_terms
 from ledger.audit.told import Link, Told
 from ledger.errors import Refusal
@@ -55,6 +56,8 @@ class Judgement(NamedTuple):
     findings: list[Finding]
     links: list[Link]
     """The bets that it took over and handed on."""
+    strays: Mapping[int, UUID]
+    """Positions of events that name another report than the one that brought them about → that one."""
 
 
 def judge(events: Iterable[Recorded], documents: Documents, id: UUID) -> Judgement:
@@ -67,10 +70,10 @@ def judge(events: Iterable[Recorded], documents: Documents, id: UUID) -> Judgeme
     for recorded in events:
         judging.take(recorded)
     judging.finish()
-    return Judgement(judging.told, judging.findings, judging.links)
+    return Judgement(judging.told, judging.findings, judging.links, judging.strays)
 
 
-class _Judging(Correcting):
+class _Judging(Correcting, Reported):
     """A round on its way through its events."""
 
     version = 0
@@ -97,6 +100,7 @@ class _Judging(Correcting):
             return
         if self.told.opened is None and kind is not RoundOpened:
             return
+        known = len(self.findings)
         currency = getattr(body, "currency", None)
         if self.told.opened is not None and currency not in (None, self.told.opened.currency):
             self.find("CURRENCY_DIFF", "the event is in another currency", expected=self.told.opened.currency, found=currency)
@@ -104,6 +108,8 @@ class _Judging(Correcting):
             hear(self, body)
         except (Refusal, ValueError, LookupError, ArithmeticError) as error:
             self.find("UNREADABLE", f"the event has a value that cannot be read: {error}")
+        if isinstance(body, Body):
+            self.verify_report(body, tell=len(self.findings) == known)
         if kind is RoundSettled:
             self.end_settlement()
 
@@ -120,6 +126,7 @@ class _Judging(Correcting):
             if version <= self.version:
                 return False
         elif version != self.version + 1:
+            self.lose_report()
             missing = f"{self.version + 1}" + (f" to {version - 1}" if version > self.version + 2 else "")
             self.find("SEQ_GAP", f"version {missing} of the round is missing", expected=str(self.version + 1), found=str(version))
         elif version == 1 and not isinstance(recorded.body, RoundOpened) and told.opened is None:

@@ -9,7 +9,8 @@ ever found, only passed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -17,6 +18,8 @@ import msgspec
 from ledger.audit.documents import Documents
 from ledger.audit.due import by_payoff
 from ledger.audit.gathering import Row
+from ledger.audit.placed import raw
+from ledger.audit.reported import SAID, SKEWED, flags_its_clock
 from ledger.audit.terms import wrong_moment, wrong_terms
 from ledger.errors import Refusal
 from ledger.events import BetPlaced, BettingClosed, OutcomeRecorded, PayoutMade, RoundOpened, RoundSettled
@@ -29,7 +32,21 @@ _MOST = 100_000
 # Of each payload what is compared. Ids are left as text: as they are written they are the same, or they are not.
 
 
-class _Placed(msgspec.Struct, gc=False):
+class _Report(msgspec.Struct, gc=False, kw_only=True):
+    cause: str
+    terminal: str
+    occurred_at: datetime
+    received_at: datetime
+    sequence: int | None = None
+    epoch: int | None = None
+    by: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+class _Placed(msgspec.Struct, gc=False, kw_only=True):
+    cause: str
+    occurred_at: datetime
+    received_at: datetime
     bet: str
     player: str
     spot: str
@@ -37,10 +54,14 @@ class _Placed(msgspec.Struct, gc=False):
     currency: str
     numbers: tuple[int, ...] = ()
     late: bool = False
+    flags: tuple[str, ...] = ()
 
 
-class _Closed(msgspec.Struct, gc=False):
+class _Closed(msgspec.Struct, gc=False, kw_only=True):
     cause: str
+    occurred_at: datetime
+    received_at: datetime
+    flags: tuple[str, ...] = ()
 
 
 class _Lost(msgspec.Struct, gc=False):
@@ -52,7 +73,7 @@ class _Lost(msgspec.Struct, gc=False):
     article: str
 
 
-class _Shown(msgspec.Struct, gc=False):
+class _Shown(_Report, gc=False, kw_only=True):
     raw: str
     outcome: str
     shown: str
@@ -60,7 +81,7 @@ class _Shown(msgspec.Struct, gc=False):
     lost: tuple[_Lost, ...] = ()
 
 
-class _Paid(msgspec.Struct, gc=False):
+class _Paid(_Report, gc=False, kw_only=True):
     bet: str
     player: str
     spot: str
@@ -78,7 +99,7 @@ class _Paid(msgspec.Struct, gc=False):
     article: str
 
 
-class _Settled(msgspec.Struct, gc=False):
+class _Settled(_Report, gc=False, kw_only=True):
     currency: str
     bets: int
     handle: str
@@ -127,14 +148,17 @@ class Plain(NamedTuple):
     prizes: MinorUnits
     commission: MinorUnits
     breakage: MinorUnits
+    placed: bytes = b""
+    """The ids of its bets (`ledger.audit.placed.raw`)."""
 
 
 class _Table:
-    """One regulation with one payable unit: what was worked out of it until now."""
+    """One regulation with one payable unit and one tolerance of clocks: what was worked out of it until now."""
 
-    def __init__(self, regulation: Regulation, payable_unit: MinorUnits) -> None:
+    def __init__(self, regulation: Regulation, payable_unit: MinorUnits, tolerance: timedelta) -> None:
         self.regulation = regulation
         self.payable_unit = payable_unit
+        self.tolerance = tolerance
         self.numbers: dict[str, tuple[int, ...]] = {}
         """Of each spot in its canonical form that was bet on, the numbers that it covers."""
         self.outcomes: dict[str, Outcome] = {}
@@ -177,7 +201,7 @@ class Looking:
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
-        self._tables: dict[tuple[str, str], _Table] = {}
+        self._tables: dict[tuple[str, str, timedelta], _Table] = {}
         self._terms: set[tuple[str, ...]] = set()
         self._moments: set[tuple[object, ...]] = set()
 
@@ -189,8 +213,10 @@ class Looking:
         try:
             opened = _opened(first[4])
             table = self._table(opened, first[0])
-            return None if table is None else _passes(rows, table, opened.currency)
-        except (Refusal, msgspec.DecodeError, UnicodeDecodeError):
+            if table is None or not flags_its_clock(opened, table.tolerance):
+                return None
+            return _passes(rows, table, opened)
+        except (Refusal, msgspec.DecodeError, ValueError):
             return None
 
     def _table(self, opened: RoundOpened, position: int) -> _Table | None:
@@ -204,11 +230,12 @@ class Looking:
             self._terms.add(terms)
         if not self._in_its_moment(opened, position):
             return None
-        key = (opened.regulation_hash, opened.payable_unit)
+        tolerance = self._documents.houses[opened.property_hash].tolerance
+        key = (opened.regulation_hash, opened.payable_unit, tolerance)
         found = self._tables.get(key)
         if found is None:
             regulation = self._documents.regulations[opened.regulation_hash]
-            found = self._tables[key] = _Table(regulation, int(opened.payable_unit))
+            found = self._tables[key] = _Table(regulation, int(opened.payable_unit), tolerance)
         return found
 
     def _in_its_moment(self, opened: RoundOpened, position: int) -> bool:
@@ -228,8 +255,9 @@ class Looking:
         return True
 
 
-def _passes(rows: Sequence[Row], table: _Table, currency: str) -> Plain | None:
-    known, bets = table.numbers, dict[str, _Placed]()
+def _passes(rows: Sequence[Row], table: _Table, opened: RoundOpened) -> Plain | None:
+    known, currency, bets = table.numbers, opened.currency, dict[str, _Placed]()
+    most, least = table.tolerance, -table.tolerance
     position, at, count, caused = rows[0][0], 0, len(rows), rows[0][6]
     claims = caused is not None
     if claims and caused != 1:
@@ -246,16 +274,20 @@ def _passes(rows: Sequence[Row], table: _Table, currency: str) -> Plain | None:
         numbers = known.get(bet.spot)
         if numbers is None:
             numbers = table.learn(bet.spot)
-        if bet.numbers != numbers or bet.late or bet.currency != currency or bet.bet in bets:
+        if bet.numbers != numbers or bet.late or bet.currency != currency or bet.bet in bets or bet.bet != bet.cause:
+            return None
+        if (least <= bet.received_at - bet.occurred_at <= most) == (SKEWED in bet.flags):  # `flags_its_clock`, with no call
             return None
         bets[bet.bet] = bet
-    if row[3] != _CLOSED or at + 2 >= count or not _closed(row[4]).cause:
+    if row[3] != _CLOSED or at + 2 >= count or not flags_its_clock(closed := _closed(row[4]), most):
         return None
     at += 1
     row = rows[at]
     if row[3] != _SHOWN or row[2] != at + 1 or row[0] <= position or (claims and row[6] != count - at):
         return None
     shown = _shown(row[4])
+    if len({str(opened.cause), closed.cause, shown.cause} - bets.keys()) < 3 or not flags_its_clock(shown, most):
+        return None
     outcome = table.outcomes.get(shown.raw) or table.outcome(shown.raw)
     if (outcome.text, outcome.shown, currency) != (shown.outcome, shown.shown, shown.currency) or outcome.throws:
         return None
@@ -263,7 +295,8 @@ def _passes(rows: Sequence[Row], table: _Table, currency: str) -> Plain | None:
     if winners is None or at + len(winners) + 2 != count:
         return None
     lost = sum(int(line.stake) for line in shown.lost)
-    return _rewarded(rows, at + 1, winners, len(bets), lost, currency)
+    passed = _rewarded(rows, at + 1, winners, len(bets), lost, shown)
+    return passed and passed._replace(placed=raw(bets))
 
 
 _Winner = tuple[int, _Placed, Result]
@@ -290,9 +323,9 @@ def _collected(table: _Table, bets: dict[str, _Placed], shown: _Shown, slot: int
     return winners
 
 
-def _rewarded(rows: Sequence[Row], at: int, winners: list[_Winner], bets: int, lost: int, currency: str) -> Plain | None:
-    """Every payout in its order, then the totals, and nothing more."""
-    position = rows[at - 1][0]
+def _rewarded(rows: Sequence[Row], at: int, winners: list[_Winner], bets: int, lost: int, shown: _Shown) -> Plain | None:
+    """Every payout in its order, then the totals, and nothing more; all of it by the report of the outcome."""
+    position, currency, report = rows[at - 1][0], shown.currency, _said(shown)
     handle, prizes, commission, breakage, returned = lost, 0, 0, 0, 0
     for _, bet, result in winners:
         row = rows[at]
@@ -305,7 +338,7 @@ def _rewarded(rows: Sequence[Row], at: int, winners: list[_Winner], bets: int, l
             *(paid.spot, paid.result, paid.stake, paid.odds, paid.prize_exact, paid.prize, paid.commission),
             *(paid.breakage, paid.net_prize, paid.returned, paid.edge, paid.article),
         )
-        if said != result.paid or (paid.bet, paid.player, paid.currency) != (bet.bet, bet.player, currency):
+        if said != result.paid or (paid.bet, paid.player, paid.currency, _said(paid)) != (bet.bet, bet.player, currency, report):
             return None
         handle += result.handle
         prizes += result.prize
@@ -318,9 +351,12 @@ def _rewarded(rows: Sequence[Row], at: int, winners: list[_Winner], bets: int, l
     body = _settled(row[4])
     totals = (body.bets, body.handle, body.prizes, body.commission, body.breakage, body.returned)
     right = (bets, str(handle), str(prizes), str(commission), str(breakage), str(returned), "0", None, currency)
-    if (*totals, body.carried, body.successor, body.currency) != right:
+    if (*totals, body.carried, body.successor, body.currency) != right or _said(body) != report:
         return None
     return Plain(currency, bets, len(winners), handle, lost, prizes, commission, breakage)
+
+
+_said = attrgetter(*SAID, "flags")
 
 
 def _rank(winner: _Winner) -> int:

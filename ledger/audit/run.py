@@ -27,6 +27,7 @@ from ledger.audit.findings import Finding, finding
 from ledger.audit.from_export import ExportSource, Stretch, Survey, following, out_of_order
 from ledger.audit.gathering import Gatherer, Row, Stream, readable, uuid
 from ledger.audit.judging import Judgement, judge
+from ledger.audit.placed import Placed, placed_twice
 from ledger.audit.plain import Looking, Plain
 from ledger.audit.scope import EVERYTHING, Scope
 from ledger.audit.told import Link
@@ -161,6 +162,8 @@ class Done(NamedTuple):
     beside: list[Row]
     left: list[Row]
     """What is not whole in this part."""
+    placed: bytearray
+    """The ids of the bets that were placed in its rounds (`ledger.audit.placed.raw`)."""
     following: Mapping[Stream, int]
     position: int
     claims: Mapping[UUID, Claimed] = {}
@@ -182,13 +185,13 @@ def audit(
     bytes, of a part. Raises psycopg.Error where the database cannot be used, and Refusal for what cannot be read at all.
     """
     began = time.monotonic()
-    with _plan(where, scope, jobs, part_size) as plan:
-        merging = _Merging(plan.work)
+    with _plan(where, scope, jobs, part_size) as plan, Placed() as placed:
+        merging = _Merging(plan.work, placed)
         for n, done in enumerate(_judged(plan), 1):
             merging.take(done)
             if progress is not None:
                 progress(n, len(plan.parts))
-        merging.finish(plan.source)
+        merging.finish(plan.source, plan.parts)
     return Audited(_in_order(merging.findings), merging.tally, merging.position, time.monotonic() - began)
 
 
@@ -321,7 +324,7 @@ def _judge_part(work: Work, part: Any) -> Done:
 
 def _judge_rows(work: Work, rows: Iterator[Row]) -> Done:
     documents, looking = _looking(work.house)
-    done = Done(Tally(), [], [], [], [], {}, 0)
+    done = Done(Tally(), [], [], [], [], bytearray(), {}, 0)
     gatherer = Gatherer(
         wanted=None if work.scope.whole else work.scope.takes, afterwards=work.following, beside=done.beside.append
     )
@@ -343,21 +346,24 @@ def _judge(rows: list[Row], documents: Documents, looking: Looking, done: Done, 
     passed = looking.passes(rows)
     if passed is not None:
         done.tally.plain(passed)
+        done.placed.extend(passed.placed)
         return
     events = readable(rows, done.findings, erased)
-    for recorded, row in zip(events, rows, strict=False) if len(events) == len(rows) else ():
-        claims.take(recorded, row[6])
     judgement = judge(events, documents, uuid(rows[0][1]))
+    for recorded, row in zip(events, rows, strict=False) if len(events) == len(rows) else ():
+        claims.take(recorded, row[6], judgement.strays.get(recorded.position))
     done.tally.judged(judgement)
     done.findings.extend(judgement.findings)
     done.links.extend(judgement.links)
+    done.placed.extend(b"".join(bet.id.bytes for bet in judgement.told.bets.values() if bet.carried_from is None))
 
 
 class _Merging:
     """The parts put together, in the order of the log."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, placed: Placed) -> None:
         self._work = work
+        self._placed = placed
         self._documents, self._looking = _looking(work.house)
         self.findings = list(self._documents.findings)
         self.tally = Tally()
@@ -383,11 +389,14 @@ class _Merging:
         self._chains.take(done.links)
         self._take_beside(done.beside)
         self._claims.add(done.claims)
+        self._placed.add(done.placed)
         self._judge(self._gatherer.take_up(done.left, done.following))
 
-    def finish(self, source: LogSource | ExportSource) -> None:
-        """There are no more parts."""
+    def finish(self, source: LogSource | ExportSource, parts: Iterable[Any]) -> None:
+        """There are no more parts than these, of this source."""
         self._judge(self._gatherer.rest())
+        if twice := self._placed.twice():
+            self.findings += placed_twice((row for part in parts for row in source.rows(part)), twice, self._work.erased)
         if not self._work.scope.whole:
             self._follow(source)
         self.findings += self._chains.finish()
@@ -405,10 +414,11 @@ class _Merging:
                 self._claims.take(recorded, row[6])
 
     def _judge(self, rounds: Iterable[list[Row]]) -> None:
-        done = Done(self.tally, self.findings, [], [], [], {}, 0)
+        done = Done(self.tally, self.findings, [], [], [], bytearray(), {}, 0)
         for rows in rounds:
             _judge(rows, self._documents, self._looking, done, self._claims, self._work.erased)
         self._chains.take(done.links)
+        self._placed.add(done.placed)
 
     def _follow(self, source: LogSource | ExportSource) -> None:
         """What rounds outside of the scope say of the bets that went to them or came from them."""

@@ -82,6 +82,17 @@ class Total(NamedTuple):
     """As of a row; None where a column has no total."""
 
 
+class Amounts(dict[str, str]):
+    """Currency → minor units as text, among a report's facts: JSON has them so, every other form in words."""
+
+    def __init__(self, minor: Mapping[str, int], words: str) -> None:
+        super().__init__({code: str(minor[code]) for code in sorted(minor)})
+        self._words = words
+
+    def __str__(self) -> str:
+        return self._words
+
+
 class Beside(NamedTuple):
     """A small table that stands before the rows, where a form has a place for it: JSON, XLSX and HTML do."""
 

@@ -30,7 +30,7 @@ from typing import IO, Any
 from ledger.errors import Refusal
 from ledger.money import CURRENCIES
 from projections.reports.cells import guarded, visible
-from projections.reports.model import NOTHING, Beside, Column, Kind, Report, Row, Total, machine, plain
+from projections.reports.model import NOTHING, Amounts, Beside, Column, Kind, Report, Row, Total, machine, plain
 
 Out = IO[bytes]
 BATCH = 10_000
@@ -73,6 +73,11 @@ def _how_to_install(package: str) -> str:
 def heading(report: Report) -> dict[str, Any]:
     """Title and facts, as text."""
     return {"title": report.title, **{key: plain(value) for key, value in report.facts.items()}}
+
+
+def _heading_of_json(report: Report) -> dict[str, Any]:
+    """The same, with amounts by currency as objects."""
+    return heading(report) | {key: value for key, value in report.facts.items() if isinstance(value, Amounts)}
 
 
 def closing(report: Report) -> list[str]:
@@ -129,7 +134,9 @@ def write_ndjson(report: Report, out: Out) -> None:
 def ndjson_parts(report: Report) -> Iterator[bytes]:
     """The file in parts of a batch of rows each."""
     columns, at = report.shown, _currency(report.shown)
-    yield _line({"record": "report", "name": report.name, **heading(report), **_beside(report), "columns": _said(columns)})
+    yield _line(
+        {"record": "report", "name": report.name, **_heading_of_json(report), **_beside(report), "columns": _said(columns)}
+    )
     for batch in _batches(report.rows()):
         yield b"".join(_line({"record": "row", **_object(row, columns, at)}) for row in batch)
     yield b"".join(_line({"record": "subtotal", **_total(total, columns)}) for total in report.subtotals)
@@ -147,7 +154,7 @@ def write_json(report: Report, out: Out) -> None:
 def json_parts(report: Report) -> Iterator[bytes]:
     """The document in parts of a batch of rows each."""
     columns, at = report.shown, _currency(report.shown)
-    head = {"name": report.name, **heading(report), **_beside(report), "columns": _said(columns)}
+    head = {"name": report.name, **_heading_of_json(report), **_beside(report), "columns": _said(columns)}
     yield _text(head)[:-1] + b',"rows":['
     first = True
     for batch in _batches(report.rows()):

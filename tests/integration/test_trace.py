@@ -104,6 +104,25 @@ def test_the_forms_of_a_trace_have_the_same_figures(typed: Any) -> None:
     assert re.findall(r"^ +([0-9]+)  2", table, re.MULTILINE) == [row["position"] for row in rows]
 
 
+@pytest.mark.parametrize("account", ["win/R01", "escrow/C01", "player/P-1001"])
+def test_json_has_what_the_account_began_and_ended_with_by_currency(
+    account: str, typed: Any, conn: psycopg.Connection[Any]
+) -> None:
+    """As `explain` has its balance: text of minor units; the changes between the two are those of the rows."""
+    steps = list(trace.steps(conn, account, all_of(conn)))
+    middle, last = steps[len(steps) // 2].position, steps[-1].position
+    for begin in (steps[0].position, middle, last + 1):
+        document = json.loads(typed("trace", account, "--from", str(begin), "--json")[0])
+        head = json.loads(typed("trace", account, "--from", str(begin), "--format", "ndjson")[0].splitlines()[0])
+        assert (head["began_with"], head["ended_with"]) == (document["began_with"], document["ended_with"])
+        assert document["began_with"] == {each.currency: str(each.balance) for each in steps if each.position < begin}
+        assert document["ended_with"] == {each.currency: str(each.balance) for each in steps}
+        for code, ended in document["ended_with"].items():
+            change = sum(int(row["change"]) for row in document["rows"] if row["currency"] == code)
+            assert int(document["began_with"].get(code, "0")) + change == int(ended)
+    assert re.search(r"^ *began with: nothing, it had not moved yet$", typed("trace", account)[0], re.MULTILINE)
+
+
 def test_explain_tells_a_balance_by_kind_and_where_each_movement_is(typed: Any) -> None:
     out, _ = typed("explain", "win/R01")
     assert "Stakes that lost, less net prizes, commission and breakage." in out
@@ -125,7 +144,10 @@ def test_an_account_that_is_none_is_refused_with_what_is_near(command: str, name
 
 def test_a_span_ends_after_it_begins(typed: Any) -> None:
     assert "LGR-0771" in typed("trace", "win/R01", "--from", "20", "--until", "10", code=2)[1]
-    assert "LGR-0108" in typed("trace", "win/R01", "--until", "999999999", code=2)[1]
+    for name in ("--from", "--until"):
+        said = typed("trace", "win/R01", name, "999999999", code=2)[1]
+        assert "LGR-0108" in said
+        assert name in said
 
 
 def test_a_balance_that_its_movements_do_not_come_to_is_refused(

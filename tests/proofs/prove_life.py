@@ -3,7 +3,7 @@
 Reports about rounds of all four games, right and wrong ones, retries and reused ids are posted to the application on a real
 Postgres in random order. After every step the log as it is folded, the round as it is read from the log, and the model have to
 agree on every account, every bet and every total; a report has to be refused if and only if the model has a reason, and with the
-code of one. At the end a replay has to equal the tables, and every round is read from the log once more.
+code of one. At the end a replay has to equal the tables, every round is read from the log once more, and an audit finds nothing.
 
 Then faults are planted, one by one, in the ledger and in the model: the same lives have to find each.
 """
@@ -17,13 +17,15 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
 import psycopg
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from ledger.audit.findings import Finding
+from ledger.audit.run import audit
 from ledger.events import BetCorrected, BetsCarried
 from ledger.round.bets import Correction
 from ledger.store import migrate
@@ -132,15 +134,26 @@ def idle(counted: Counted) -> list[str]:
     return sorted(_RULES - counted.accepted.keys() - counted.seen.keys()) + sorted(_REFUSALS - counted.refused.keys())
 
 
-def compare(at: Place) -> tuple[Comparison, bool]:
-    """The tables against a fresh fold of the log, and every account and every round against the model."""
+class Found(NamedTuple):
+    """What came of it at the end."""
+
+    folded: Comparison
+    """The tables against a fresh fold of the log."""
+    same: bool
+    """Whether every account is as the model has it."""
+    held_against: Sequence[Finding]
+    """What an audit finds in the log, which is a sound one."""
+
+
+def compare(at: Place) -> Found:
+    """The tables against a fresh fold of the log, every account and every round against the model, and the log audited."""
     with psycopg.connect(at.dsn, autocommit=True) as conn:
         catch_up(conn)
         tables = Counter({(row.account, row.currency): int(row.balance) for row in queries.balances(conn)})
     same = {key: n for key, n in tables.items() if n} == {key: n for key, n in at.money.items() if n}
     for id, (coup, _) in at.all.items():
         verify(at.rounds, id, coup)
-    return replay(at.dsn), same
+    return Found(replay(at.dsn), same, audit(at.dsn).findings)
 
 
 # Faults that have to be found.
@@ -206,10 +219,8 @@ def rings(at: Place, fault: Callable[[], Any]) -> bool:
     return False
 
 
-def _conclude(
-    options: argparse.Namespace, counted: Counted, found: tuple[Comparison, bool], caught: dict[str, bool], seconds: float
-) -> int:
-    folded, same = found
+def _conclude(options: argparse.Namespace, counted: Counted, found: Found, caught: dict[str, bool], seconds: float) -> int:
+    folded, same, held_against = found
     accepted, refused = counted.accepted, counted.refused
     print(f"seed {options.seed}: {counted.lives} lives, {counted.rounds} rounds, every step through the application")
     for name, times in (("done", accepted | counted.seen), ("refused", refused)):
@@ -217,6 +228,7 @@ def _conclude(
     print("canaries: " + ", ".join(f"{name}: {'found' if rang else 'NOT FOUND'}" for name, rang in caught.items()))
     why = [f"never done: {', '.join(never)}" for never in [idle(counted)] if never]
     why += [f"a replay differs: {folded.difference}"] * (not folded.equal) + ["the balances are not the model's"] * (not same)
+    why += [f"an audit holds against it: {each.code} {each.what}" for each in held_against[:3]]
     why += ["a planted fault was not found"] * (not all(caught.values()))
     if why:
         print(f"prove life: FAILED: {'; '.join(why)}")

@@ -6,14 +6,17 @@ import json
 import re
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from typing import Any, LiteralString
 from uuid import uuid4
 
 import httpx
 import psycopg
 import pytest
+from click.testing import CliRunner, Result
 from psycopg import sql
 
+from cli.main import roundledger
 from ledger.api.serve import opened
 from ledger.errors import Refusal
 from tests.integration.api.conftest import Floor, serving
@@ -280,6 +283,37 @@ def test_reads_of_what_is_not_there(floor: Floor) -> None:
     assert floor.client.get(f"/v1/rounds/{uuid4()}").json()["code"] == "LGR-0202"
     assert floor.client.get("/v1/balances").json()["balances"] == []
     assert floor.client.get("/v1/balances", params={"at_least": "999999"}).json()["code"] == "LGR-0518"
+
+
+def test_balances_as_of_a_moment_beyond_the_log_are_the_same_by_the_door_and_by_the_command_line(floor: Floor, dsn: str) -> None:
+    """After the last event they are the present ones; a time that is still to come, and a position that is none, are refused."""
+    last = floor.accepted(floor.open(), floor.bet("red"), floor.bet("split:17-20"))[-1]["positions"][-1]
+    present = floor.get("/v1/balances", last)["balances"]
+    assert present
+
+    def typed(*words: str) -> Result:
+        env = {"LEDGER_DSN": dsn}
+        return CliRunner(env=env).invoke(roundledger, ["balances", "--json", *words], standalone_mode=False)
+
+    now = datetime.now(UTC).isoformat()
+    answer, printed = floor.client.get("/v1/balances", params={"at": now}).json(), json.loads(typed("--at", now).stdout)
+    assert (answer["position"], answer["balances"]) == (printed["as_of_position"], printed["balances"]) == (last, present)
+    trial = floor.client.get("/v1/balances/trial", params={"at": now}).json()
+    assert trial["lines"] == json.loads(typed("--trial", "--at", now).stdout)["kinds"]
+
+    for moment, reason in (
+        ((datetime.now(UTC) + timedelta(hours=1)).isoformat(), "the time is still to come"),
+        (str(int(last) + 1), f"the log ends at position {last}"),
+        ("9" * 18, f"the log ends at position {last}"),
+    ):
+        for path, words in (("/v1/balances", []), ("/v1/balances/trial", ["--trial"])):
+            problem = floor.client.get(path, params={"at": moment}).json()
+            said = typed("--at", moment, *words).exception
+            assert isinstance(said, Refusal)
+            assert (problem["code"], problem["errors"][0]["field"], problem["errors"][0]["value"]) == ("LGR-0108", "at", moment)
+            assert (said.code, said.field, said.value) == ("LGR-0108", "--at", moment)
+            assert problem["detail"].startswith(reason)
+            assert said.detail.startswith(reason)
 
 
 def test_balances_come_in_pages(floor: Floor) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from uuid import UUID
 
+import msgspec
 import psycopg
 import pytest
 
@@ -35,6 +37,24 @@ def test_several_processes_come_to_the_same(golden: str, export: Path) -> None:
     assert said(audit(golden, jobs=2, part_size=150, progress=lambda done, of: progress.append((done, of)))) == said(whole)
     assert progress[-1][0] == progress[-1][1] == len(progress) > 2
     assert said(audit(export, jobs=2, part_size=150_000)) == said(whole)
+
+
+def test_a_bet_that_is_placed_in_two_rounds_is_found_in_whatever_parts_and_in_several_processes(export: Path) -> None:
+    """However far apart the rounds are: each of the others has that of the first bet."""
+    lines = [msgspec.json.decode(line) for line in export.read_bytes().splitlines()]
+    placed = [line for line in lines if "BetPlaced" in line["type"]]
+    late = [line for line in placed if line["subject"] != placed[0]["subject"]][::9]
+    for line in late:
+        line["data"] |= {"bet": placed[0]["data"]["bet"], "cause": placed[0]["data"]["cause"]}
+    accused = {UUID(line["subject"]) for line in late}
+    assert len(accused) > 5
+    export.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    for options in ({}, {"part_size": 12_500}, {"part_size": 150_000, "jobs": 2}):
+        twice = [each for each in audit(export, **options).findings if each.code == "BET_TWICE"]  # type: ignore[arg-type]
+        assert {each.stream for each in twice} >= accused
+        assert {(str(each.bet), each.evidence[1].position) for each in twice if each.stream in accused} == {
+            (placed[0]["data"]["bet"], placed[0]["position"])
+        }
 
 
 def test_what_a_log_came_to_is_added_up_as_the_reports_have_it(golden: str) -> None:

@@ -11,6 +11,7 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -349,6 +350,16 @@ def another_currency(place: Place) -> tuple[UUID]:
     return (paid.stream,)
 
 
+@in_database("BET_TWICE")
+def bet_placed_in_two_rounds(place: Place) -> tuple[UUID, UUID]:
+    """The later of the two is accused."""
+    one, other = place.some(BetPlaced), place.some(BetPlaced)
+    while one.stream == other.stream:
+        other = place.some(BetPlaced)
+    place.change(other, bet=one.body.bet, cause=one.body.cause)
+    return max(one, other, key=lambda each: each.position).stream, one.body.bet
+
+
 # ---------------------------------------------------------------------------------------- what the table showed, and the order
 
 
@@ -518,6 +529,35 @@ def lost_settlement(place: Place) -> tuple[UUID]:
     return _without_its_end(place)
 
 
+@in_database("REPORT_DIFF")
+def payout_of_another_report(place: Place) -> Recorded:
+    paid: Recorded = place.some(PayoutMade)
+    place.change(paid, cause=place.some(BettingClosed).body.cause)
+    return paid
+
+
+@in_database("REPORT_DIFF")
+def correction_made_by_another_report(place: Place) -> Recorded:
+    made: Recorded = place.some(BetCorrected)
+    place.change(made, cause=place.some(BetPlaced).body.cause)
+    return made
+
+
+@in_database("REPORT_DIFF")
+def payout_received_before_its_outcome(place: Place) -> Recorded:
+    paid: Recorded = place.some(PayoutMade)
+    body: Any = paid.body
+    place.change(paid, received_at=body.received_at - timedelta(seconds=place.rng.uniform(0.001, 30)))
+    return paid
+
+
+@in_database("REPORT_DIFF")
+def stakes_taken_over_by_another_report(place: Place) -> tuple[UUID]:
+    carried = place.some(BetsCarried)
+    place.change(carried, cause=place.some(BettingClosed).body.cause)
+    return (carried.stream,)
+
+
 @in_database("DOCUMENT_ALTERED")
 def altered_document(place: Place) -> tuple[UUID]:
     document = place.some(DocumentRecorded, lambda body: body.kind == "regulation")
@@ -657,6 +697,44 @@ def outcome_edited_in_an_export(lines: list[Any], rng: random.Random) -> tuple[s
     outcome = _line(lines, rng, "OutcomeRecorded", outcome="17")
     outcome["data"]["raw"] = "7"
     return (outcome["subject"],)
+
+
+@in_export("BET_TWICE")
+def bet_placed_in_two_rounds_of_an_export(lines: list[Any], rng: random.Random) -> tuple[str, str]:
+    one = _line(lines, rng, "BetPlaced")
+    other = rng.choice([line for line in lines if line["type"] == one["type"] and line["subject"] != one["subject"]])
+    other["data"] |= {"bet": one["data"]["bet"], "cause": one["data"]["cause"]}
+    return max(one, other, key=lambda line: int(line["position"]))["subject"], one["data"]["bet"]
+
+
+@in_export("REPORT_DIFF")
+def payout_of_another_report_in_an_export(lines: list[Any], rng: random.Random) -> tuple[str, str]:
+    paid = _line(lines, rng, "PayoutMade")
+    paid["data"]["cause"] = _line(lines, rng, "BettingClosed")["data"]["cause"]
+    return paid["subject"], paid["data"]["bet"]
+
+
+@in_export("REPORT_DIFF")
+def totals_of_another_report_in_an_export(lines: list[Any], rng: random.Random) -> tuple[str]:
+    settled = _line(lines, rng, "RoundSettled")
+    settled["data"]["cause"] = _line(lines, rng, "BetPlaced")["data"]["cause"]
+    return (settled["subject"],)
+
+
+@in_export("REPORT_DIFF")
+def payout_received_before_its_outcome_in_an_export(lines: list[Any], rng: random.Random) -> tuple[str, str]:
+    paid = _line(lines, rng, "PayoutMade")
+    received = datetime.fromisoformat(paid["data"]["received_at"]) - timedelta(seconds=rng.uniform(0.001, 30))
+    paid["data"]["received_at"] = received.isoformat()
+    return paid["subject"], paid["data"]["bet"]
+
+
+@in_export("REPORT_DIFF")
+def bet_received_at_another_hour_in_an_export(lines: list[Any], rng: random.Random) -> tuple[str, str]:
+    """By more than the house tolerates, and not flagged."""
+    bet = rng.choice([line for line in lines if "BetPlaced" in line["type"] and "flags" not in line["data"]])
+    bet["data"]["received_at"] = (datetime.fromisoformat(bet["data"]["received_at"]) - timedelta(hours=1)).isoformat()
+    return bet["subject"], bet["data"]["bet"]
 
 
 DEFECTS: tuple[Defect, ...] = tuple(each for each in list(globals().values()) if isinstance(each, Defect))

@@ -385,6 +385,8 @@ def test_reads_pass_their_filters_on(door: Door) -> None:
         ("/v1/balances?prefix=%00", "prefix"),
         ("/v1/balances?at_least=-1", "at_least"),
         ("/v1/balances?at=-1", "at"),
+        ("/v1/balances?at=15", "at"),
+        ("/v1/balances/trial?at=999999999999999999", "at"),
         ("/v1/balances?at=2026-11-29", "at"),
         ("/v1/balances?at=2026-11-29T12:00:00", "at"),
         ("/v1/balances/trial?at=2026-11-29T12:00:02Z", "at"),
@@ -414,7 +416,9 @@ def test_a_read_waits_for_the_position_it_names(door: Door, monkeypatch: pytest.
     assert door.reader.at >= 20
     monkeypatch.setattr("ledger.api.door.CATCH_UP_SECONDS", 0.05)
     assert_problem(door.get("/v1/balances?at_least=1000000"), "LGR-0518", "at_least")
+    monkeypatch.setattr(door.reader, "end", lambda: 1000000)
     assert_problem(door.get("/v1/balances?at=1000000"), "LGR-0518", "at")
+    assert_problem(door.get("/v1/balances?at=2026-11-29T20:00:01%2B08:00"), "LGR-0518", "at")
 
 
 def test_a_projection_that_stands_still_is_shown(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:

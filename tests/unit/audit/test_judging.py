@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
+from uuid import UUID
 
 import msgspec
 import pytest
@@ -15,6 +17,7 @@ from ledger.audit.documents import Documents
 from ledger.audit.findings import CODES
 from ledger.audit.gathering import OF_NO_ROUND
 from ledger.audit.judging import judge
+from ledger.audit.reported import SAID
 from ledger.events import (
     EVENTS,
     BetChanged,
@@ -26,12 +29,14 @@ from ledger.events import (
     CorrectionApproved,
     CorrectionProposed,
     DocumentRecorded,
+    LateBetRecorded,
     OutcomeCorrected,
     OutcomeRecorded,
     PayoutMade,
     PlayerAdjusted,
     Recorded,
     RoundOpened,
+    RoundResettled,
     RoundSettled,
     RoundVoided,
     ThrowRecorded,
@@ -331,6 +336,43 @@ def a_spot_is_none(log: Log) -> None:
     log.change(log.first(BetPlaced), spot="straight:99", numbers=(99,))
 
 
+def a_payout_names_another_report(log: Log) -> None:
+    other = log.first(BettingClosed).body.cause
+    log.change(log.first(PayoutMade, lambda body: body.cause != other), cause=other)
+
+
+def the_totals_name_another_report(log: Log) -> None:
+    log.change(log.first(RoundSettled), cause=log.first(BetPlaced).body.cause)
+
+
+def what_a_correction_did_names_another_report(log: Log) -> None:
+    log.change(log.first(BetCorrected), cause=log.first(OutcomeRecorded).body.cause)
+
+
+def a_payout_was_received_at_another_time(log: Log) -> None:
+    paid = log.first(PayoutMade)
+    log.change(paid, received_at=paid.body.received_at - timedelta(milliseconds=1))
+
+
+def a_bet_names_another_report(log: Log) -> None:
+    log.change(log.first(BetPlaced), cause=UUID(int=7))
+
+
+def a_bell_names_the_report_of_a_bet(log: Log) -> None:
+    closed = log.first(BettingClosed)
+    bet = next(each.body for each in log.rounds[closed.stream] if isinstance(each.body, BetPlaced))
+    log.change(closed, cause=bet.cause, sequence=bet.sequence, occurred_at=bet.occurred_at, received_at=bet.received_at)
+
+
+def a_bet_was_received_an_hour_before_and_is_not_flagged(log: Log) -> None:
+    bet = log.first(BetPlaced, lambda body: not body.flags)
+    log.change(bet, received_at=bet.body.received_at - timedelta(hours=1))
+
+
+def a_clock_was_right_and_is_flagged(log: Log) -> None:
+    log.change(log.first(BetPlaced, lambda body: not body.flags), flags=("clock_skew",))
+
+
 PLANTED: dict[Plant, str] = {
     a_prize_is_edited: "AMOUNT_DIFF",
     a_prize_is_rounded_up: "ROUNDING_DIFF",
@@ -376,6 +418,14 @@ PLANTED: dict[Plant, str] = {
     the_article_of_a_loser_is_edited: "CITE_DIFF",
     an_amount_is_in_another_currency: "CURRENCY_DIFF",
     a_spot_is_none: "ILLEGAL_BET",
+    a_payout_names_another_report: "REPORT_DIFF",
+    the_totals_name_another_report: "REPORT_DIFF",
+    what_a_correction_did_names_another_report: "REPORT_DIFF",
+    a_payout_was_received_at_another_time: "REPORT_DIFF",
+    a_bet_names_another_report: "REPORT_DIFF",
+    a_bell_names_the_report_of_a_bet: "REPORT_DIFF",
+    a_bet_was_received_an_hour_before_and_is_not_flagged: "REPORT_DIFF",
+    a_clock_was_right_and_is_flagged: "REPORT_DIFF",
 }
 
 
@@ -476,6 +526,63 @@ def another(value: Any) -> Any:
     if isinstance(value, int):
         return value + 1
     return {"won": "push"}.get(value, str(int(value) + 1) if value.isdigit() else value.replace("1", "2") + "9")
+
+
+def test_whatever_an_event_says_otherwise_of_the_report_that_brought_it_about_is_told_once_and_there() -> None:
+    """Of every event that is not the first of its report, each field by itself. Late chips may be reported by themselves."""
+    log = Log(NOW)
+    documents = Documents.of_log(log.house)
+    seen = set()
+    for id_, events in log.rounds.items():
+        for at, (before, each) in enumerate(pairwise(events), 1):
+            body: Any = each.body
+            if body.cause != before.body.cause:  # type: ignore[union-attr]  # no document is in a round
+                continue
+            for name in SAID:
+                if (type(body), name) == (LateBetRecorded, "cause"):
+                    continue
+                edited = msgspec.structs.replace(each, body=msgspec.structs.replace(body, **{name: _ELSE[name]}))
+                found = judge([*events[:at], edited, *events[at + 1 :]], documents, id_).findings
+                assert {one.code for one in found} == {"REPORT_DIFF"}, (name, each)
+                # A bell that names another report leaves what it brought about behind it, and that is where it shows.
+                assert {one.evidence[0].position for one in found} <= {str(here.position) for here in events[at : at + 2]}
+                seen.add((type(body), name))
+    assert {kind for kind, _ in seen} >= {PayoutMade, RoundSettled, BetsCarried, BetCorrected, RoundResettled, RoundVoided}
+    assert {name for _, name in seen} == set(SAID)
+
+
+_ELSE: dict[str, Any] = {
+    "cause": UUID(int=7),
+    "terminal": "T-99",
+    "epoch": 99,
+    "sequence": 10**9,
+    "occurred_at": datetime(2026, 1, 1, tzinfo=UTC),
+    "received_at": datetime(2026, 1, 1, tzinfo=UTC),
+    "by": "P-99",
+}
+
+
+def test_a_time_of_receipt_that_is_moved_beyond_what_the_house_tolerates_is_found_in_any_event() -> None:
+    log = Log(NOW)
+    documents = Documents.of_log(log.house)
+    for id_, events in log.rounds.items():
+        for at, each in enumerate(events):
+            body: Any = each.body
+            moved = body.received_at + 2 * abs(body.received_at - body.occurred_at) + timedelta(hours=1)
+            edited = msgspec.structs.replace(each, body=msgspec.structs.replace(body, received_at=moved))
+            found = judge([*events[:at], edited, *events[at + 1 :]], documents, id_).findings
+            assert found or "clock_skew" in body.flags, each
+
+
+def test_a_report_that_came_before_the_one_behind_which_it_stands_is_no_finding() -> None:
+    """Several services receive, each by its own clock, and a clock may be set back: no order of those times is promised."""
+    log = Log(NOW)
+    closed = log.first(BettingClosed, lambda body: not body.flags)
+    hour = timedelta(hours=1)
+    log.change(closed, received_at=closed.body.received_at - hour, occurred_at=closed.body.occurred_at - hour)
+    events = log.rounds[closed.stream]
+    assert log.findings() == []
+    assert any(one.body.received_at > other.body.received_at for one, other in pairwise(events))  # type: ignore[union-attr]
 
 
 def test_a_bet_that_a_chain_of_rounds_carries_is_followed_by_its_links() -> None:
