@@ -26,7 +26,7 @@ from ledger.store import waits
 _TAKE = """
 WITH locked AS MATERIALIZED (SELECT pg_try_advisory_lock(hashtextextended('round-ledger table ' || %(table)s, 0)) AS got)
 INSERT INTO ledger.leases AS l (table_id, epoch, holder, counted_to, counted_in)
-SELECT %(table)s, 1, %(holder)s, CASE WHEN is_called THEN last_value ELSE 0 END, 0 FROM locked, ledger.positions WHERE got
+SELECT %(table)s, 1, %(holder)s, ledger.drawn(), 0 FROM locked WHERE got
 ON CONFLICT (table_id) DO UPDATE SET epoch = l.epoch + 1, holder = excluded.holder, taken_at = clock_timestamp()
 RETURNING epoch, counted_to, counted_in
 """

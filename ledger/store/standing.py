@@ -46,7 +46,7 @@ def standing(dsn: str, *, wait: float = 1.0) -> Standing:
     with session(dsn) as conn:
         oldest = oldest_writing(conn)
         tail, began = log.Tail(), time.monotonic()
-        drawn = _one(conn, "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM ledger.positions")
+        drawn = log.drawn(conn)
         while (final := tail.final(conn)) < drawn and time.monotonic() - began < wait:
             time.sleep(0.005)
         stored = _one(conn, "SELECT coalesce(max(notification_id), 0) FROM ledger.events")

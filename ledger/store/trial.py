@@ -31,7 +31,7 @@ from ledger.store.standing import oldest_writing
 Connection = psycopg.Connection[Any]
 Progress = Callable[[int], None]
 
-FUNCTIONS = ("next_position", "next_positions", "horizon")
+FUNCTIONS = ("next_position", "next_positions", "drawn", "horizon")
 """What order depends on, besides the sequence and the column's default."""
 
 _LAST_WAIT = 10.0
@@ -283,11 +283,7 @@ class _Crowd:
         after = self.given[-1].position if self.given else 0
         final = self._tail.final(self._reader)
         self.given += _rows(self._reader, self._schema, after, final)
-        (drawn,) = self._reader.execute(
-            sql.SQL("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {}.positions").format(
-                sql.Identifier(self._schema)
-            )
-        ).fetchone() or (0,)
+        (drawn,) = self._reader.execute(sql.SQL("SELECT {}()").format(sql.Identifier(self._schema, "drawn"))).fetchone() or (0,)
         now = time.monotonic()
         if final >= drawn:
             self._moved = now

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
@@ -12,7 +13,7 @@ import pytest
 
 from ledger.errors import Refusal
 from ledger.store import log
-from tests.support import Terminal, house
+from tests.support import ROOT, Terminal, house
 
 INSERT = (
     "INSERT INTO ledger.events (originator_id, originator_version, topic, state) VALUES (%s, 1, 't', '{}') "
@@ -119,6 +120,70 @@ def test_a_reader_with_an_alarm_unplugged_does_skip(three: list[psycopg.Connecti
     naive = reader.execute("SELECT max(notification_id) FROM ledger.events").fetchone()
     assert naive == (high,)
     assert high > low
+
+
+_AHEAD = """
+DO $$
+DECLARE
+    told bigint; there bigint;
+BEGIN
+    CREATE TEMP TABLE IF NOT EXISTS ahead AS SELECT 0::bigint AS told, 0::bigint AS there WHERE false;
+    FOR i IN 1..30000 LOOP
+        told := {asked};
+        there := pg_sequence_last_value('ledger.positions');
+        IF told > there THEN
+            INSERT INTO ahead VALUES (told, there);
+        END IF;
+    END LOOP;
+END
+$$
+"""
+_DRAW = "DO $$ BEGIN PERFORM pg_current_xact_id(); FOR i IN 1..20000 LOOP PERFORM ledger.next_position(); END LOOP; END $$"
+
+
+def told_ahead(dsn: str, asked: str, seconds: float) -> int:
+    """How often a reader beside a writer is told of a position that nobody has drawn yet."""
+    until = time.monotonic() + seconds
+
+    def draw() -> None:
+        with psycopg.connect(dsn, autocommit=True) as conn:
+            while time.monotonic() < until:
+                conn.execute(_DRAW)
+
+    with psycopg.connect(dsn, autocommit=True) as conn, ThreadPoolExecutor(2) as pool:
+        writers = [pool.submit(draw) for _ in range(2)]
+        conn.execute("SELECT ledger.next_position()")
+        found = 0
+        while time.monotonic() < until and not found:
+            conn.execute(_AHEAD.format(asked=asked).encode())
+            [(found,)] = conn.execute("SELECT count(*) FROM ahead").fetchall()
+        until = 0.0
+        for writer in writers:
+            writer.result()
+    return int(found)
+
+
+def test_a_position_that_nobody_has_drawn_is_never_taken_for_the_logs_end(dsn: str) -> None:
+    """A scan of the sequence shows, now and then, the value for the WAL that lies 32 ahead: what came there was passed over."""
+    assert told_ahead(dsn, "ledger.drawn()", 2) == 0
+
+
+def test_a_scan_of_the_sequence_is_seen_to_show_such_a_position(dsn: str) -> None:
+    """Or else the test before proves nothing."""
+    assert told_ahead(dsn, "(SELECT last_value FROM ledger.positions)", 20) > 0
+
+
+def test_nobody_reads_the_sequence_but_by_the_function_that_waits_for_who_draws(dsn: str) -> None:
+    with psycopg.connect(dsn) as conn:
+        scanning = conn.execute(
+            "SELECT proname FROM pg_proc WHERE prosrc ~ '(?<!pg_sequence_)last_value' AND pronamespace = 'ledger'::regnamespace "
+            "UNION ALL SELECT c.relname FROM pg_class AS c WHERE relkind = 'v' AND pg_get_viewdef(c.oid) ~ 'last_value' "
+            "AND relnamespace IN ('ledger'::regnamespace, 'report'::regnamespace, 'projection'::regnamespace)"
+        ).fetchall()
+    assert scanning == []
+    sources = [path for package in ("ledger", "projections", "cli") for path in (ROOT / package).rglob("*.py")]
+    assert sources
+    assert [path.name for path in sources if "last_value" in path.read_text("utf-8")] == []
 
 
 @pytest.mark.parametrize(

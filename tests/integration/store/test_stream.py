@@ -46,8 +46,8 @@ def test_it_is_read_in_the_order_of_its_key(rounds: Rounds, dsn: str) -> None:
     accepted(rounds.post(Terminal().whole_round([("red", "100")] * 1000, "17")))
     with psycopg.connect(dsn) as conn:
         waits.bound(conn)
-        plan = "\n".join(line for (line,) in conn.execute("EXPLAIN " + recorder._HAPPENED, (uuid4(), 0)))
-    assert plan.startswith("Index Scan using events_pkey")
+        plan = "\n".join(line for (line,) in conn.execute("EXPLAIN " + recorder._HAPPENED, (uuid4(), 0, 500)))
+    assert "Index Scan using events_pkey" in plan
     assert "Sort" not in plan
 
 
