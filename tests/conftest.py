@@ -17,6 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import psycopg
 import pytest
 from psycopg import conninfo
@@ -32,6 +33,10 @@ _FAST = {"fsync": "off", "full_page_writes": "off", "max_connections": "200", "s
 """Nothing of a test outlives the machine's crash, so nothing needs to reach a disk."""
 
 _numbers = count(1)
+
+# How long an input takes to be made is the machine's business: four workers share two processors.
+hypothesis.settings.register_profile("suite", suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("suite")
 
 
 def pytest_configure(config: pytest.Config) -> None:

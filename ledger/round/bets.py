@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal, NamedTuple
 from uuid import UUID
 
@@ -12,7 +13,6 @@ from ledger.events import (
     BettingClosed,
     BettingReopened,
     CorrectionProposed,
-    LostBet,
     PayoutMade,
     RoundHeld,
     Standing,
@@ -31,6 +31,17 @@ class Change(NamedTuple):
     """Minor units."""
     moved: bool
     """Whether it lies on another spot since; else only the stake was changed."""
+
+
+class Lost(NamedTuple):
+    """Of the line by which a bet was collected, what the bet does not say itself; most bets of a round share one of a few."""
+
+    edge: str
+    article: str
+
+
+lost = lru_cache(maxsize=4096)(Lost)
+"""The one with this edge and article."""
 
 
 class Bet(msgspec.Struct, gc=False):
@@ -55,7 +66,7 @@ class Bet(msgspec.Struct, gc=False):
     """Taken over from the round before."""
     late: bool = False
     """Received after betting closed, though placed before."""
-    decided: PayoutMade | LostBet | Standing | None = None
+    decided: PayoutMade | Lost | Standing | None = None
     """What decided it: a payout, a line among the losers, or what a correction says; None while it is open."""
     left: Literal["withdrawn", "void", "carried"] | None = None
     """How it left the round undecided, where it did."""
@@ -63,14 +74,21 @@ class Bet(msgspec.Struct, gc=False):
     """Valid throws of this round before it left it so."""
     changes: tuple[Change, ...] = ()
     """How it lay before each change, the oldest first."""
-    number: Number | None = None
-    """Its terminal's, where it was placed in this round and the terminal numbers what it reports."""
+    counted: tuple[str, int] | None = None
+    """Its terminal and epoch, where it was placed in this round and the terminal numbers what it reports."""
+    sequence: int | None = None
+    """Its number among those."""
     placed_in_time: int = 0
     """How many times of betting had ended before it came; more than none only in craps."""
     changed_by: BetChanged | None = None
     """The player's last change of it."""
     staked: int | None = None
     """What it had come to by the last change, where a corrected outcome decided it before that; else None, and it is `stake`."""
+
+    @property
+    def number(self) -> Number | None:
+        """Its terminal's, where it was placed in this round and the terminal numbers what it reports."""
+        return None if self.counted is None or self.sequence is None else Number(*self.counted, self.sequence)
 
     @property
     def last_stake(self) -> int:
@@ -82,7 +100,7 @@ class Bet(msgspec.Struct, gc=False):
         """`open`, `lost`, `won`, `push` or `void`, as in `Standing`."""
         if self.decided is None:
             return "void" if self.left in ("withdrawn", "void") else "open"
-        return "lost" if isinstance(self.decided, LostBet) else self.decided.result
+        return "lost" if isinstance(self.decided, Lost) else self.decided.result
 
     @property
     def standing(self) -> Standing:
@@ -91,7 +109,7 @@ class Bet(msgspec.Struct, gc=False):
         if isinstance(decided, Standing):
             return decided
         stake = str(self.stake)
-        if isinstance(decided, LostBet):
+        if isinstance(decided, Lost):
             return Standing(
                 player=self.player, spot=self.spot, stake=stake, result="lost", edge=decided.edge, article=decided.article
             )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import date
 from enum import Enum
-from sys import intern
 from typing import Any
 from uuid import UUID
 
@@ -45,8 +44,8 @@ from ledger.events import (
 )
 from ledger.events.body import Body, numbering
 from ledger.limits import Book, Limits
-from ledger.round.bets import Bet, Change, Correction, Hold, Window
-from ledger.round.order import Number, Numbered, precedes
+from ledger.round.bets import Bet, Change, Correction, Hold, Window, lost
+from ledger.round.order import Numbered, precedes
 from ledger.rules import COME_OUT, State
 
 CRAPS = "craps"
@@ -84,6 +83,7 @@ class RoundState:
         "carried_from",
         "closed_by",
         "corrections",
+        "counted",
         "epochs",
         "gone",
         "holds",
@@ -118,6 +118,8 @@ class RoundState:
         self.opened: RoundOpened | None = None
         self.epochs: dict[tuple[str, int], int] = {}
         """Terminal and epoch → the version of the first event that was numbered in it; in which order they came."""
+        self.counted: tuple[str, int] | None = None
+        """Terminal and epoch of the last event that was numbered: mostly those of the one before, of which one is kept."""
         self.bets: dict[UUID, Bet] = {}
         """The bets that are open or were decided here, in the order in which they came."""
         self.gone: dict[UUID, Bet] = {}
@@ -177,7 +179,10 @@ class RoundState:
         """Changes the state by one event that has happened; decides nothing."""
         self.version += 1
         if isinstance(body, Body) and body.sequence is not None:
-            self.epochs.setdefault(numbering(body.terminal, body.epoch), self.version)
+            counted = numbering(body.terminal, body.epoch)
+            if counted != self.counted:
+                self.counted = counted
+                self.epochs.setdefault(counted, self.version)
         if type(body) is BetPlaced:  # of all events by far the commonest
             self._fold_placed(body)
             return
@@ -245,7 +250,8 @@ class RoundState:
             self.id,
             body.spot,
             self.valid_throws,
-            number=None if sequence is None else Number(intern(body.terminal), body.epoch, sequence),
+            counted=None if sequence is None else self.counted,
+            sequence=sequence,
             placed_in_time=len(self.windows),
         )
         self.taken += stake
@@ -346,7 +352,7 @@ class RoundState:
     def _fold_outcome(self, body: OutcomeRecorded) -> None:
         self.raw, self.outcome, self.shown = body.raw, body.outcome, body.shown
         for line in body.lost:
-            self.bets[line.bet].decided = line
+            self.bets[line.bet].decided = lost(line.edge, line.article)
         if self.terms.game == CRAPS:
             self.state = State(decided=True)
 
@@ -360,7 +366,7 @@ class RoundState:
         self.valid_throws += 1
         self.state = State(body.point, body.decided)
         for line in body.lost:
-            self.bets[line.bet].decided = line
+            self.bets[line.bet].decided = lost(line.edge, line.article)
         for moved in body.moved:
             self.bets[moved.bet].spot = moved.spot
 
