@@ -16,7 +16,7 @@ import hashlib
 import random
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -125,7 +125,7 @@ class Version(msgspec.Struct, frozen=True, kw_only=True):
 def alone(dsn: str) -> Iterator[Connection]:
     """A connection that holds the one right to build, compare, switch and drop. Raises Refusal LGR-0530 where somebody has it.
 
-    The right ends with the connection, however it ends.
+    The right ends with the connection, however it ends; where it ends well, at once, for the server may take a moment to notice.
     """
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("SET TimeZone = 'UTC'")
@@ -137,7 +137,11 @@ def alone(dsn: str) -> Iterator[Connection]:
                 f"the projections are being rebuilt, compared or switched by {who or 'another process'}",
                 help="wait for it, or end that process: what it has built stays, and the next rebuild goes on with it",
             )
-        yield conn
+        try:
+            yield conn
+        finally:
+            with suppress(psycopg.Error):
+                conn.execute("SELECT pg_advisory_unlock(%s)", (_LOCK,))
 
 
 def at_work(conn: Connection) -> str | None:
