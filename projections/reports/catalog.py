@@ -213,6 +213,7 @@ _add(
             ("currency", "property", "table", "gaming_day", "game", "regulation", "chance"),
             grouped=True,
             places=OF_CHANCES,
+            posted=True,
         ),
         (
             *PLACE,
@@ -225,8 +226,13 @@ _add(
             money("commission", "commission"),
             money("breakage", "breakage"),
             money("prizes", "net prizes"),
+            money("earlier_gross_prizes", "earlier days, gross", below=3, if_any=True),
+            money("earlier_commission", "earlier days, commission", below=2, if_any=True),
+            money("earlier_breakage", "earlier days, breakage", below=2, if_any=True),
+            money("earlier_prizes", "earlier days, net", below=3, if_any=True),
         ),
-        legend="gross prizes − commission − breakage = net prizes; breakage is the exact prize less what could be paid",
+        legend="gross prizes − commission − breakage = net prizes; breakage is the exact prize less what could be paid; earlier "
+        "days: what corrections of bets of closed days add to each of the four, which are without it",
         subtotal_by=("property", "table", "gaming_day"),
         notes=[BY_OPENING],
     )

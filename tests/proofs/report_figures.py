@@ -311,15 +311,25 @@ def _line(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def commission_breakage(raw: Raw) -> Figures:
-    found: Figures = {}
-    for *key, paid, prize, commission, breakage, net in raw.rows(
-        "SELECT property, pit, tbl, game, day, regulation, chance, currency, sum(sign), sum(sign * prize), sum(sign * "
-        "commission), "
-        "sum(sign * breakage), sum(sign * net) FROM r WHERE result = 'won' GROUP BY ALL HAVING sum(sign) <> 0"
-    ):
-        sums = {"gross_prizes": prize, "commission": commission, "breakage": breakage, "prizes": net}
-        found[tuple(key)] = {"paid_bets": str(paid), **{name: money(value) for name, value in sums.items()}}
-    return found
+    """Bets that won, as the books of their day have them; and what was added to them later, on the day to which it was posted."""
+    names = ("gross_prizes", "commission", "breakage", "prizes")
+    of = "sum(sign * prize), sum(sign * commission), sum(sign * breakage), sum(sign * net)"
+    sums: dict[Key, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for view, day, prefix in (("booked", "day", ""), ("moved", "posted", "earlier_")):
+        for *key, paid, prize, commission, breakage, net in raw.rows(
+            f"SELECT property, pit, tbl, game, {day}, regulation, chance, currency, sum(sign), {of} FROM {view} "
+            "WHERE result = 'won' GROUP BY ALL"
+        ):
+            row = sums[tuple(key)]
+            row["paid_bets"] += 0 if prefix else int(paid)
+            for name, value in zip(names, (prize, commission, breakage, net), strict=True):
+                row[f"{prefix}{name}"] = int(value)
+    columns = (*names, *(f"earlier_{name}" for name in names))
+    return {
+        key: {"paid_bets": str(row["paid_bets"]), **{name: money(row[name]) for name in columns}}
+        for key, row in sums.items()
+        if any(row.values())
+    }
 
 
 def ggr(raw: Raw) -> Figures:

@@ -1,0 +1,102 @@
+"""Reports of a closed day: what they say of it stays, whatever is corrected later; the day of posting has the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing as ending
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import psycopg
+import pytest
+
+from ledger import worth
+from ledger.application import Rounds
+from ledger.property import Table
+from ledger.reports import Report
+from projections.reports.catalog import Asked, make
+from projections.reports.filters import Filters
+from projections.reports.model import plain
+from projections.runner import catch_up
+from tests.integration.test_days import DAY, NEXT, START, closing, put_right
+from tests.support import UNLIMITED, Terminal, accepted, house
+
+HOUSE = msgspec.structs.replace(
+    UNLIMITED,
+    tables=(
+        *(table for table in UNLIMITED.tables if table.id == "R01"),
+        Table("F01", "B", "fantan", "MOP", "0.10"),
+        Table("X01", "B", "craps", "MOP", "0.01"),
+    ),
+)
+TODAY = DAY + timedelta(1)
+KEPT = ("chances", "commission-breakage", "ggr")
+"""The reports that say of a closed day what they said of it."""
+
+
+@pytest.fixture
+def rounds(dsn: str) -> Iterator[Rounds]:
+    with ending(house(dsn, HOUSE)) as found:
+        yield found
+
+
+def shown(dsn: str, name: str, day: date, **filters: Any) -> list[dict[str, str]]:
+    """The rows of a report of one day, and its totals."""
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        catch_up(conn)
+        with conn.transaction():
+            conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            report = make(conn, name, Asked(Filters(first=day, last=day, **filters), worth.of_log(conn)))
+            found = [*report.rows()]
+            found += [total.values for total in report.totals]
+    return [{column.key: plain(value) for column, value in zip(report.shown, row, strict=True)} for row in found]
+
+
+def played(table: Terminal, bets: dict[str, str], shown: str) -> list[Report]:
+    """A whole round of the day that will be closed, of bets as spot → stake."""
+    opened = table.open(received_at=START)
+    placed = [table.bet(spot, stake, received_at=START) for spot, stake in bets.items()]
+    return [opened, *placed, table.close(received_at=START), table.outcome(shown, received_at=START)]
+
+
+def correct_all(rounds: Rounds, roulette: list[Report], fantan: list[Report], dsn: str) -> None:
+    """Closes the day, and then puts right all that a correction of a settled round can: more than once, and to and fro."""
+    wheel, cup = Terminal(), Terminal("F01", "fantan")
+    wheel.round, cup.round = roulette[0].round, fantan[0].round
+    accepted(rounds.post([closing(dsn)]))
+    accepted(rounds.post(put_right(cup, NEXT, kind="outcome", outcome="2")))
+    accepted(rounds.post(put_right(cup, NEXT, kind="bet", bet=fantan[1].event_id, stake="30007")))
+    accepted(rounds.post(put_right(cup, NEXT, kind="bet", bet=fantan[3].event_id, spot="fan:2")))
+    accepted(rounds.post(put_right(cup, NEXT, kind="bet_void", bet=fantan[2].event_id)))
+    accepted(rounds.post(put_right(wheel, NEXT, kind="bet", bet=roulette[1].event_id, stake="100")))
+    accepted(rounds.post(put_right(wheel, NEXT, kind="return")))
+
+
+def test_nothing_that_is_corrected_later_changes_what_they_say_of_the_closed_day(rounds: Rounds, dsn: str) -> None:
+    roulette = played(Terminal(), {"red": "250000", "straight:17": "10000"}, "17")
+    fantan = played(Terminal("F01", "fantan"), {"fan:1": "10007", "nim:1/3": "20001", "sshong:123": "5003"}, "1")
+    accepted(rounds.post([*roulette, *fantan]))
+    before = {name: shown(dsn, name, DAY) for name in KEPT}
+    correct_all(rounds, roulette, fantan, dsn)
+    for name in KEPT:
+        assert shown(dsn, name, DAY) == before[name] != [], name
+
+
+def test_what_corrections_add_to_commission_and_breakage_is_of_the_day_to_which_they_are_posted(rounds: Rounds, dsn: str) -> None:
+    """Both days together come to the accounts of commission and breakage, to the avo."""
+    roulette = played(Terminal(), {"red": "250000"}, "17")
+    fantan = played(Terminal("F01", "fantan"), {"fan:1": "10007", "nim:1/3": "20001", "sshong:123": "5003"}, "1")
+    accepted(rounds.post([*roulette, *fantan]))
+    correct_all(rounds, roulette, fantan, dsn)
+    closed, today = (shown(dsn, "commission-breakage", day, table="F01")[-1] for day in (DAY, TODAY))
+    with psycopg.connect(dsn) as conn:
+        balances = dict(conn.execute("SELECT account, balance FROM report.balances").fetchall())
+    for name in ("commission", "breakage"):
+        assert Decimal(today[f"earlier_{name}"]) != 0
+        assert Decimal(closed[name]) + Decimal(today[f"earlier_{name}"]) == balances[f"{name}/F01"]
+        assert (closed[f"earlier_{name}"], today[name]) == ("0.00", "0.00")
+    kept = [Decimal(today[f"earlier_{name}"]) for name in ("gross_prizes", "commission", "breakage", "prizes")]
+    assert kept[0] - kept[1] - kept[2] == kept[3]
+    assert today["paid_bets"] == "0"
