@@ -42,7 +42,7 @@ TABLES = (
     Column("hold_percent", "hold %", "number", below=2),
 )
 LEGEND = (
-    "count win = closer + credits + drop − opener − fills; variance = count win − win; hold % = win of the drop; "
+    "count win = closer + credits + drop − opener − fills; variance = count win − win; hold % = win of the day / drop; "
     "blank where one of the figures is missing"
 )
 UNFINISHED = (Column("code", "unfinished"), Column("table", "table"), Column("what", "which"))
@@ -173,7 +173,7 @@ def _show(state: _State, form: Form) -> int:
     from projections.queries import percent
 
     rows = [
-        msgspec.structs.asdict(line) | {"hold_percent": percent(int(line.ledger_win), int(line.drop or 0))}
+        msgspec.structs.asdict(line) | {"hold_percent": percent(int(line.rounds_win), int(line.drop or 0))}
         for line in state.figures
     ]
     open_ = [] if state.closed is not None else [msgspec.structs.asdict(each) for each in state.unfinished]

@@ -27,6 +27,7 @@ from projections.reports.columns import (
     money,
     numbers,
     text,
+    win_percent,
 )
 from projections.reports.fairness import Fairness
 from projections.reports.filters import PLACES, Filters, described
@@ -194,10 +195,10 @@ _add(
             money("prizes", "net prizes", below=2),
             money("earlier", "earlier days", below=3, if_any=True),
             money("win", "win"),
-            Column("win_percent", "win %", "percent", derive=ratio("win", "handle")),
+            win_percent(),
             *expected(),
         ),
-        legend=f"{WIN}; {EXACTLY}; {NO_HANDLE}",
+        legend=f"{WIN}; win % is without what earlier days add; {EXACTLY}; {NO_HANDLE}",
         subtotal_by=("property", "table", "gaming_day"),
         notes=[BY_OPENING],
     )

@@ -20,8 +20,13 @@ _ORDER = ("currency", "property", "gaming_day", "table", "game")
 _OF_MONEY = ("property", "pit", "table", "game", "shift", "currency")
 
 
+def _own(row: Mapping[str, Any]) -> Decimal:
+    """The win on the bets of the day: what corrections of other days add has no part in its handle, drop or expectation."""
+    return EXACT.subtract(row["win"], row["earlier"])
+
+
 def _win_of_counted(row: Mapping[str, Any]) -> Decimal | None:
-    return None if row["drop"] is None else row["win"]
+    return None if row["drop"] is None else _own(row)
 
 
 def _deviation(row: Mapping[str, Any]) -> Decimal | None:
@@ -29,10 +34,10 @@ def _deviation(row: Mapping[str, Any]) -> Decimal | None:
 
 
 def _z(row: Mapping[str, Any]) -> Decimal | None:
-    """By how many standard deviations the win is off; None where there is none."""
+    """By how many standard deviations the day's own win is off; None where there is none."""
     if not row["square"]:
         return None
-    return two_decimals((minor(row["win"], row["currency"]) - row["theoretical_win_exact_minor"]) / root(row["square"]))
+    return two_decimals((minor(_own(row), row["currency"]) - row["theoretical_win_exact_minor"]) / root(row["square"]))
 
 
 def _counting(key: str, title: str, *with_: str) -> Column:
@@ -56,7 +61,7 @@ COLUMNS = (
     Column("counted_win", "ledger win where counted", "amount", sums=True, whole=("drop",), hidden=True, derive=_win_of_counted),
     Column("hold_percent", "hold %", "percent", derive=lambda row: percent(row["counted_win"], row["drop"]), if_any=True),
     money("handle", "handle"),
-    Column("win_percent", "win %", "percent", derive=lambda row: percent(row["win"], row["handle"])),
+    Column("win_percent", "win %", "percent", derive=lambda row: percent(_own(row), row["handle"])),
     Column("theoretical_win_exact_minor", "exact theo. win (minor units)", "exact", sums=True, drawn=False),
     Column("theoretical_win", "theo. win", "amount", derive=rounded_from("theoretical_win_exact_minor")),
     Column("square", "variance of the win (minor units squared)", "exact", sums=True, whole=("square",), hidden=True),
@@ -68,10 +73,11 @@ COLUMNS = (
 )
 
 LEGEND = (
-    "count win = closer + credits + drop − opener − fills; variance = count win − ledger win; hold % = ledger win / drop; "
-    "ledger win = stakes lost − net prizes, and what corrections of earlier, closed days add to it; win % = ledger win / handle; "
+    "count win = closer + credits + drop − opener − fills; variance = count win − ledger win; "
+    "ledger win = stakes lost − net prizes, and what corrections of earlier, closed days add to it; "
+    "own win = ledger win − earlier days; hold % = own win / drop; win % = own win / handle; "
     "theo. win = Σ stake × house edge, pushed stakes included; std. dev. is that of the win by the bets that were made; "
-    "z = (ledger win − theo. win) / std. dev."
+    "z = (own win − theo. win) / std. dev."
 )
 NOTES = (
     "a figure is left blank where nothing was counted or there is nothing to divide by",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing as ending
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -20,6 +20,7 @@ from projections.reports.catalog import Asked, make
 from projections.reports.filters import Filters
 from projections.reports.model import plain
 from projections.runner import catch_up
+from tests.integration.test_cage import Slips
 from tests.integration.test_days import DAY, NEXT, START, closing, put_right
 from tests.support import UNLIMITED, Terminal, accepted, house
 
@@ -54,11 +55,11 @@ def shown(dsn: str, name: str, day: date, **filters: Any) -> list[dict[str, str]
     return [{column.key: plain(value) for column, value in zip(report.shown, row, strict=True)} for row in found]
 
 
-def played(table: Terminal, bets: dict[str, str], shown: str) -> list[Report]:
-    """A whole round of the day that will be closed, of bets as spot → stake."""
-    opened = table.open(received_at=START)
-    placed = [table.bet(spot, stake, received_at=START) for spot, stake in bets.items()]
-    return [opened, *placed, table.close(received_at=START), table.outcome(shown, received_at=START)]
+def played(table: Terminal, bets: dict[str, str], shown: str, at: datetime = START) -> list[Report]:
+    """A whole round, of the day that will be closed if no other is asked for, of bets as spot → stake."""
+    opened = table.open(received_at=at)
+    placed = [table.bet(spot, stake, received_at=at) for spot, stake in bets.items()]
+    return [opened, *placed, table.close(received_at=at), table.outcome(shown, received_at=at)]
 
 
 def correct_all(rounds: Rounds, roulette: list[Report], fantan: list[Report], dsn: str) -> None:
@@ -92,7 +93,9 @@ def test_what_corrections_add_to_commission_and_breakage_is_of_the_day_to_which_
     correct_all(rounds, roulette, fantan, dsn)
     closed, today = (shown(dsn, "commission-breakage", day, table="F01")[-1] for day in (DAY, TODAY))
     with psycopg.connect(dsn) as conn:
-        balances = dict(conn.execute("SELECT account, balance FROM report.balances").fetchall())
+        balances = {
+            account: balance for account, balance in conn.execute("SELECT account, balance FROM report.balances") if balance
+        }
     for name in ("commission", "breakage"):
         assert Decimal(today[f"earlier_{name}"]) != 0
         assert Decimal(closed[name]) + Decimal(today[f"earlier_{name}"]) == balances[f"{name}/F01"]
@@ -100,3 +103,30 @@ def test_what_corrections_add_to_commission_and_breakage_is_of_the_day_to_which_
     kept = [Decimal(today[f"earlier_{name}"]) for name in ("gross_prizes", "commission", "breakage", "prizes")]
     assert kept[0] - kept[1] - kept[2] == kept[3]
     assert today["paid_bets"] == "0"
+
+
+OF_THE_DAY = ("rounds", "bets", "drop", "hold_percent", "handle", "win_percent", "theoretical_win", "deviation", "z")
+"""Figures of a day's own bets and of what was counted of it."""
+
+
+def test_what_is_posted_to_a_day_from_another_is_in_no_statistic_of_its_own_bets(rounds: Rounds, dsn: str) -> None:
+    """Far more is corrected of the day before than is bet: z, win % and hold % stay those of today, in totals too."""
+    roulette = played(Terminal(), {"red": "250000"}, "17")
+    fantan = played(Terminal("F01", "fantan"), {"fan:1": "10007", "nim:1/3": "20001", "sshong:123": "5003"}, "1")
+    accepted(rounds.post([*roulette, *fantan]))
+    accepted(rounds.post(played(Terminal(), {"red": "1000", "black": "950"}, "17", NEXT)))
+    slips = Slips()
+    drop = slips.drop(50000, received_at=NEXT)
+    accepted(rounds.post([drop, msgspec.structs.replace(slips.confirm(drop, "C-2"), received_at=NEXT)]))
+    before = {name: shown(dsn, name, TODAY, table="R01") for name in ("master-game", "chances")}
+    correct_all(rounds, roulette, fantan, dsn)
+    for name, was in before.items():
+        now = shown(dsn, name, TODAY, table="R01")
+        assert now != was
+        known = {tuple(row.get(key) for key in ("table", "chance", "currency")): row for row in now}
+        for row in was:
+            found = known[tuple(row.get(key) for key in ("table", "chance", "currency"))]
+            told = [key for key in OF_THE_DAY if key in row]
+            assert {key: found[key] for key in told} == {key: row[key] for key in told}, name
+    line = before["master-game"][0]
+    assert all(line[key] for key in OF_THE_DAY), line

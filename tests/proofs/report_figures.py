@@ -159,7 +159,8 @@ def master_game(raw: Raw) -> Figures:
 def _told(found: Mapping[Key, dict[str, Any]], counts: Mapping[Key, dict[str, int]], squares: Mapping[Key, Fraction]) -> Figures:
     told: Figures = {}
     for key, row in found.items():
-        win = row["lost"] - row["net"] + row["earlier"]
+        own = row["lost"] - row["net"]
+        win = own + row["earlier"]
         counted = counts.get((key[0], key[2], key[4], key[5]), {})
         handle, theory = row["lost"] + row["won"], Fraction(row["theory"])
         told[key] = {
@@ -168,7 +169,7 @@ def _told(found: Mapping[Key, dict[str, Any]], counts: Mapping[Key, dict[str, in
             "earlier": money(row["earlier"]),
             "win": money(win),
             "handle": money(handle),
-            "win_percent": share(win, handle),
+            "win_percent": share(own, handle),
             "theoretical_win_exact_minor": str(theory),
             "theoretical_win": money(round(theory)),
             "commission": money(row["commission"]),
@@ -182,9 +183,9 @@ def _told(found: Mapping[Key, dict[str, Any]], counts: Mapping[Key, dict[str, in
         tray = counted.get("closer", 0) + counted.get("credits", 0) + counted.get("drop", 0)
         count_win = tray - counted.get("opener", 0) - counted.get("fills", 0)
         told[key] |= {"count_win": money(count_win) if complete else "", "variance": money(count_win - win) if complete else ""}
-        told[key]["hold_percent"] = share(win, counted.get("drop"))
+        told[key]["hold_percent"] = share(own, counted.get("drop"))
         if key[3] != "craps":
-            told[key] |= _strayed(squares[key], win, theory)
+            told[key] |= _strayed(squares[key], own, theory)
     return told
 
 
@@ -196,13 +197,13 @@ def _counts(raw: Raw) -> dict[Key, dict[str, int]]:
     return found
 
 
-def _strayed(square: Fraction, win: int, theory: Fraction) -> dict[str, str]:
+def _strayed(square: Fraction, own: int, theory: Fraction) -> dict[str, str]:
     """Standard deviation and z, by integers to twelve decimals."""
     scale = 10**12
     deviation = Fraction(isqrt(int(square * scale * scale)), scale)
     if not square:
         return {"deviation": money(0), "z": ""}
-    z = round((win - theory) / deviation * 100)
+    z = round((own - theory) / deviation * 100)
     return {"deviation": money(round(deviation)), "z": f"{'-' if z < 0 else ''}{abs(z) // 100}.{abs(z) % 100:02}"}
 
 
@@ -260,7 +261,7 @@ def chances(raw: Raw) -> Figures:
             **{name: money(of[name]) for name in amounts},
             "handle": money(handle),
             "win": money(win),
-            "win_percent": share(win, handle),
+            "win_percent": share(win - of["earlier"], handle),
             "theoretical_win_exact_minor": str(theory),
             "theoretical_win": money(round(theory)),
         }
@@ -307,7 +308,7 @@ def _line(row: Mapping[str, Any]) -> dict[str, str]:
     names = ("rounds", "bets", "pushed", "lost", "prizes", "commission", "breakage", "adjusted", "earlier")
     told = {name: str(int(row[name])) for name in names} | {"handle": str(handle), "win": str(win)}
     told |= {"theoretical_win": str(round(theory)), "theoretical_win_exact": str(theory)}
-    return told | {"win_percent": share(win, handle)}
+    return told | {"win_percent": share(win - row["earlier"], handle)}
 
 
 def commission_breakage(raw: Raw) -> Figures:
