@@ -199,17 +199,15 @@ class Master:
     def _weigh(self, lines: dict[Row, _Line]) -> None:
         """What was to be expected of the bets that were made: the win, and how far it may stray, round by round.
 
-        Variances of rounds add, for rounds are independent. Theoretical win is of the books: what was corrected once a day was
-        closed is taken off that day again.
+        Variances of rounds add, for rounds are independent.
         """
         staked: dict[Row, dict[str, int]] = {}
         unknown, apart = 0, False
-        for *place, regulation, spots, stakes, edges in queries.bets_by_round(self._conn, self._filters):
-            key = tuple(place)
-            by_edge = staked.setdefault(key, {})
+        for place, regulation, spots, stakes, edges in queries.bets_by_round(self._conn, self._filters):
+            by_edge = staked.setdefault(place, {})
             for edge, stake in zip(edges, stakes, strict=True):
                 by_edge[edge] = by_edge.get(edge, 0) + stake
-            line = lines[key]
+            line = lines[place]
             spread = self._theory.spread(regulation, list(zip(spots, stakes, strict=True)))
             if spread is None:
                 unknown += 1
@@ -218,11 +216,6 @@ class Master:
             apart = apart or not spread.exact
             if line.square is not None:
                 line.square += spread.variance
-        for *place, was, was_stake, was_edge, now, now_stake, now_edge in queries.corrected_since(self._conn, self._filters):
-            by_edge = staked.setdefault(tuple(place), {})
-            for sign, result, stake, edge in ((1, was, was_stake, was_edge), (-1, now, now_stake, now_edge)):
-                if result in ("lost", "won", "push"):
-                    by_edge[edge] = by_edge.get(edge, 0) + sign * minor(stake, place[-1])
         for key, by_edge in staked.items():
             lines[key].theoretical = sum((Fraction(edge) * stake for edge, stake in by_edge.items()), Fraction(0))
         if apart:

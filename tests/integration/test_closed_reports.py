@@ -33,7 +33,7 @@ HOUSE = msgspec.structs.replace(
     ),
 )
 TODAY = DAY + timedelta(1)
-KEPT = ("chances", "commission-breakage", "ggr")
+KEPT = ("master-game", "chances", "commission-breakage", "ggr")
 """The reports that say of a closed day what they said of it."""
 
 
@@ -78,7 +78,8 @@ def correct_all(rounds: Rounds, roulette: list[Report], fantan: list[Report], ds
 def test_nothing_that_is_corrected_later_changes_what_they_say_of_the_closed_day(rounds: Rounds, dsn: str) -> None:
     roulette = played(Terminal(), {"red": "250000", "straight:17": "10000"}, "17")
     fantan = played(Terminal("F01", "fantan"), {"fan:1": "10007", "nim:1/3": "20001", "sshong:123": "5003"}, "1")
-    accepted(rounds.post([*roulette, *fantan]))
+    accepted(rounds.post([*roulette, *fantan, *played(Terminal(), {"black": "700"}, "0")]))
+    assert all(row["deviation"] for row in shown(dsn, "master-game", DAY))
     before = {name: shown(dsn, name, DAY) for name in KEPT}
     correct_all(rounds, roulette, fantan, dsn)
     for name in KEPT:

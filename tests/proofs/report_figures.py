@@ -208,11 +208,12 @@ def _strayed(square: Fraction, own: int, theory: Fraction) -> dict[str, str]:
 
 
 def _squares(raw: Raw) -> Mapping[Key, Fraction]:
-    """The variance of the win, round by round, over every literal outcome of the oracle."""
+    """The variance of the win as the books of each day have it, round by round, over every literal outcome of the oracle."""
     query = (
         "SELECT property, pit, tbl, game, day, currency, stream, list(spot), list(stake) FROM ("
         "SELECT property, pit, tbl, game, day, currency, stream, bet, last(spot ORDER BY position, sign) AS spot, "
-        "last(stake ORDER BY position, sign) AS stake, sum(sign) AS stands FROM r GROUP BY ALL HAVING sum(sign) > 0) GROUP BY ALL"
+        "last(stake ORDER BY position, sign) AS stake, sum(sign) AS stands FROM booked GROUP BY ALL "
+        "HAVING sum(sign) > 0) GROUP BY ALL"
     )
     found: dict[Key, Fraction] = defaultdict(Fraction)
     for *key, _, spots, stakes in raw.rows(query):
