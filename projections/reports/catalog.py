@@ -680,7 +680,7 @@ _add(
         "slips",
         "Slips of the cage",
         "Every opener, closer, fill, credit and drop with both its signatures, cancelled ones too: each number is accounted for.",
-        Source("slips", ("written_position",), places=("property", "table", "shift", "currency")),
+        Source("slip_days", ("written_position", "gaming_day"), places=("property", "table", "shift", "currency")),
         (
             Column("written_position", "position", "position"),
             Column("written_at", "written", "time"),
@@ -694,6 +694,7 @@ _add(
             SHIFT,
             CURRENCY,
             money("total", "total", sums=False),
+            money("posted", "posted", sums=False),
             money("cash", "cash", sums=False, below=2, if_any=True),
             money("vouchers", "vouchers", sums=False, below=2, if_any=True),
             text("box", "box", below=2, if_any=True),
@@ -709,7 +710,8 @@ _add(
             text("note", "note", below=4),
             text("cancel_note", "note of the cancellation", below=4),
         ),
-        legend="open: signed by one person, and nothing has moved; the master game report has the confirmed ones only",
+        legend="open: signed by one person, and nothing has moved; posted: what a slip adds to the gaming day, as the master game "
+        "report has it; one that is posted back on another day stands under both, on that one below zero",
         figures=False,
     )
 )

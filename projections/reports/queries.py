@@ -100,8 +100,8 @@ class Weighed(NamedTuple):
 def bets_by_round(conn: Connection, filters: Filters) -> Iterator[Weighed]:
     """Each round's decided bets as the books of its day have them: as they stood when the day was closed, if it is.
 
-    The three come as one text each and are cut here: arrays of some thousand rounds take twice as long to be made and read. The view
-    has rounds as they are corrected by now, so those few that were corrected once their day was closed are read by themselves.
+    The three come as one text each and are cut here: arrays of some thousand rounds take twice as long to be made and read.
+    The view has rounds as they are corrected by now: those few that were corrected after their day was closed are read alone.
     """
     corrected = _corrected_since(conn, filters)
     conditions, parameters = _conditions(Source("stakes", (), where="v.round <> ALL (%(corrected)s)", places=_ROUNDS), filters)

@@ -131,3 +131,38 @@ def test_what_is_posted_to_a_day_from_another_is_in_no_statistic_of_its_own_bets
             assert {key: found[key] for key in told} == {key: row[key] for key in told}, name
     line = before["master-game"][0]
     assert all(line[key] for key in OF_THE_DAY), line
+
+
+def test_the_slips_of_a_day_come_to_what_was_counted_of_it(rounds: Rounds, dsn: str) -> None:
+    """Signed in time, late or never; posted back on the same day, on a later one, or asked to be: each day adds up."""
+    slips = Slips()
+
+    def at(moment: datetime, *reports: Report) -> None:
+        accepted(rounds.post([msgspec.structs.replace(each, received_at=moment) for each in reports]))
+
+    box, fill, credit, same, late, never, asked = (
+        slips.drop(1_000_050),
+        slips.fill((100, 7)),
+        slips.credit((100, 11)),
+        slips.fill((100, 13)),
+        slips.fill((100, 17)),
+        slips.fill((100, 19)),
+        slips.credit((100, 23)),
+    )
+    at(START, box, slips.confirm(box, "C-2"), fill, slips.confirm(fill), credit, slips.confirm(credit), same, slips.confirm(same))
+    at(START, slips.cancel(same), slips.confirm(same, "C-1", cancellation=True), late, never, asked, slips.confirm(asked))
+    accepted(rounds.post([closing(dsn)]))
+    again = slips.drop(960_000)
+    at(NEXT, slips.cancel(box), slips.confirm(box, "C-2", cancellation=True), again, slips.confirm(again, "C-2"))
+    at(NEXT, slips.cancel(fill), slips.confirm(fill, "C-1", cancellation=True), slips.confirm(late), slips.cancel(asked))
+    kinds = {"drop": "drop", "fill": "fills", "credit": "credits"}
+    for day in (DAY, TODAY):
+        (line, *_) = shown(dsn, "master-game", day)
+        listed = shown(dsn, "slips", day)
+        for kind, key in kinds.items():
+            posted = sum((Decimal(row["posted"]) for row in listed if row["kind"] == kind), Decimal(0))
+            assert posted == Decimal(line[key]), (day, kind)
+        assert {row["gaming_day"] for row in listed} == {day.isoformat()}
+    assert Decimal(line["drop"]) == Decimal("-400.50")
+    numbers = {row["number"] for day in (DAY, TODAY) for row in shown(dsn, "slips", day) if row["kind"] != "drop"}
+    assert numbers == {str(n) for n in range(1, slips.number + 1)}

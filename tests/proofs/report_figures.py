@@ -651,7 +651,7 @@ WAYS: dict[str, tuple[tuple[str, ...], Sequence[Callable[[Raw], Figures]]]] = {
     "corrections": (("proposed_position",), [corrections, _of(report_history.corrections)]),
     "disputes": (("held_position",), [disputes, _of(report_history.disputes)]),
     "late-bets": (("position",), [late_bets, _of(report_history.late_bets)]),
-    "slips": (("written_position",), [_of(report_history.slips)]),
+    "slips": (("written_position", "gaming_day"), [_of(report_history.slips)]),
     "rounds": (("round",), [rounds, _of(report_history.rounds)]),
     "bets": (("bet", "round"), [bets, _of(report_history.bets)]),
     "exposure": (("property", "gaming_day", "player", "currency"), [_exposed]),

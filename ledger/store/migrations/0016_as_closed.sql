@@ -47,3 +47,83 @@ COMMENT ON COLUMN report.commission_breakage.earlier_gross_prizes IS 'What corre
 COMMENT ON COLUMN report.commission_breakage.earlier_commission IS 'What they add to the commission.';
 COMMENT ON COLUMN report.commission_breakage.earlier_breakage IS 'What they add to the breakage.';
 COMMENT ON COLUMN report.commission_breakage.earlier_prizes IS 'What they add to the net prizes.';
+
+-- Slips under every day to which something of them is posted, so that a day's slips come to what was counted of it: a slip of a closed
+-- day that is cancelled later is posted back on the open one, and report.slips has it once, under the first.
+CREATE VIEW report.slip_days AS
+SELECT
+    s.slip,
+    s.kind,
+    s.number,
+    s.property,
+    s.table_id,
+    day.gaming_day,
+    s.of_day,
+    s.shift,
+    s.currency,
+    s.total,
+    s.cash,
+    s.vouchers,
+    s.box,
+    s.status,
+    s.written_by,
+    s.written_at,
+    s.confirmed_by,
+    s.confirmed_at,
+    s.cancelled_by,
+    s.cancelled_at,
+    s.cancel_reason,
+    s.reversed_by,
+    s.reversed_at,
+    s.reversed_day,
+    s.note,
+    s.cancel_note,
+    s.written_position,
+    s.confirmed_position,
+    s.reversed_position,
+    day.posted
+FROM report.slips AS s CROSS JOIN LATERAL (
+    SELECT s.gaming_day, CASE WHEN s.confirmed_position IS NULL OR s.reversed_day = s.gaming_day THEN 0 * s.total ELSE s.total END AS posted
+    UNION ALL
+    SELECT s.reversed_day, -s.total WHERE s.reversed_day <> s.gaming_day
+) AS day;
+COMMENT ON VIEW report.slip_days IS
+    'The slips of the cage by the day to which they are posted: report.slips with a second row for one that is posted back on another day. What is posted comes to table_counts.';
+COMMENT ON COLUMN report.slip_days.slip IS 'The slip''s id.';
+COMMENT ON COLUMN report.slip_days.kind IS 'opener, closer, fill, credit or drop.';
+COMMENT ON COLUMN report.slip_days.number IS 'Of fills and credits, as printed; a property uses each once.';
+COMMENT ON COLUMN report.slip_days.property IS 'The property.';
+COMMENT ON COLUMN report.slip_days.table_id IS 'The table.';
+COMMENT ON COLUMN report.slip_days.gaming_day IS 'The day of this row: that to which it is posted, or posted back; of one that is not signed that which it names.';
+COMMENT ON COLUMN report.slip_days.of_day IS 'The day that it is about, where that one was closed and so it is posted to another.';
+COMMENT ON COLUMN report.slip_days.shift IS 'The shift, where it was reported.';
+COMMENT ON COLUMN report.slip_days.currency IS 'Currency of its amounts.';
+COMMENT ON COLUMN report.slip_days.total IS 'What it comes to.';
+COMMENT ON COLUMN report.slip_days.cash IS 'Of a drop: banknotes.';
+COMMENT ON COLUMN report.slip_days.vouchers IS 'Of a drop: vouchers for chips.';
+COMMENT ON COLUMN report.slip_days.box IS 'Of a drop: the box.';
+COMMENT ON COLUMN report.slip_days.status IS 'open: one person has signed it, and it has moved nothing; confirmed: it is posted; cancelling: it is posted, and its cancellation waits; cancelled: it counts for nothing.';
+COMMENT ON COLUMN report.slip_days.written_by IS 'Reference of the person who wrote it.';
+COMMENT ON COLUMN report.slip_days.written_at IS 'When the service received it.';
+COMMENT ON COLUMN report.slip_days.confirmed_by IS 'Reference of the other person who signed it.';
+COMMENT ON COLUMN report.slip_days.confirmed_at IS 'When the service received that.';
+COMMENT ON COLUMN report.slip_days.cancelled_by IS 'Reference of the person who cancelled it, or asked for that.';
+COMMENT ON COLUMN report.slip_days.cancelled_at IS 'When the service received that.';
+COMMENT ON COLUMN report.slip_days.cancel_reason IS 'The reason''s code.';
+COMMENT ON COLUMN report.slip_days.reversed_by IS 'Reference of the other person who signed the cancellation of a posted slip.';
+COMMENT ON COLUMN report.slip_days.reversed_at IS 'When the service received that.';
+COMMENT ON COLUMN report.slip_days.reversed_day IS 'The day to which it was posted back.';
+COMMENT ON COLUMN report.slip_days.note IS 'In words, where somebody wrote some.';
+COMMENT ON COLUMN report.slip_days.cancel_note IS 'The reason of its cancellation in words.';
+COMMENT ON COLUMN report.slip_days.written_position IS 'Position of the event that put it on record.';
+COMMENT ON COLUMN report.slip_days.confirmed_position IS 'Position of the event that posted it.';
+COMMENT ON COLUMN report.slip_days.reversed_position IS 'Position of the event by which it was posted back.';
+COMMENT ON COLUMN report.slip_days.posted IS 'What it adds to this day: its total, less than zero where it is posted back; 0 of one that is not signed, or is signed and posted back on one day.';
+
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'ledger_report') THEN
+        GRANT SELECT ON report.slip_days TO ledger_report;
+    END IF;
+END
+$$;
