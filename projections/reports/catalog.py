@@ -345,7 +345,8 @@ _add(
             text("note", "note", below=3),
             text("release_note", "note at release", below=3),
         ),
-        legend="a finding that is blank: the review is open, and nothing settles what is held",
+        legend="in question: stakes that are undecided or were decided, without those that went back or on to another round; a "
+        "finding that is blank: the review is open, and nothing settles what is held",
         figures=False,
     )
 )
@@ -710,8 +711,8 @@ _add(
             text("note", "note", below=4),
             text("cancel_note", "note of the cancellation", below=4),
         ),
-        legend="open: signed by one person, and nothing has moved; posted: what a slip adds to the gaming day, as the master game "
-        "report has it; one that is posted back on another day stands under both, on that one below zero",
+        legend="open: signed by one person, and nothing has moved; posted: what a slip adds to the gaming day, as in the master "
+        "game report; one that is posted back on another day stands under both, on that one below zero",
         figures=False,
     )
 )
@@ -816,7 +817,7 @@ def make(conn: Connection, name: str, asked: Asked) -> Report:
         about["filters"] = ", ".join([*([about["filters"]] if about["filters"] != "none" else []), f"threshold {said}"])
         notes.append(f"threshold: {said}; each in its own currency, never converted, so a currency without one is not listed")
     facts = {
-        "property": queries.properties(conn),
+        "property": queries.properties(conn, asked.filters.property),
         **about,
         "as_of_position": at.position,
         "generated_at": asked.now().astimezone(UTC).replace(microsecond=0),

@@ -179,10 +179,14 @@ def state(conn: Connection) -> State:
     )
 
 
-def properties(conn: Connection) -> str:
-    """The properties in force, for a heading."""
-    found = conn.execute('SELECT property_name, property FROM report.properties ORDER BY property COLLATE "C"').fetchall()
-    return "; ".join(f"{name} ({id_})" for name, id_ in found)
+def properties(conn: Connection, asked: str | None = None) -> str:
+    """The properties in force, or the one that was asked for, for a heading; one that is not there by what was asked."""
+    found = conn.execute(
+        "SELECT property_name, property FROM report.properties WHERE %(asked)s::text IS NULL OR property = %(asked)s "
+        'ORDER BY property COLLATE "C"',
+        {"asked": asked},
+    ).fetchall()
+    return "; ".join(f"{name} ({id_})" for name, id_ in found) or asked or ""
 
 
 def tables(conn: Connection) -> dict[tuple[str, str], tuple[str, str]]:

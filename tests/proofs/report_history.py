@@ -407,7 +407,8 @@ def disputes(history: History) -> Figures:
         row |= {"bet": text(body.get("bet")), "reason": body["reason"], "held_by": text(body.get("by"))}
         row |= {"finding": text(after.get("finding")), "released_by": text(after.get("by"))}
         row |= {"released_at": instant(after.get("received_at")), "correction": text(after.get("correction"))}
-        row["stake"] = money(sums["stakes"] + sums["carried_in"] if bet is None else bet.stake)
+        of_round = sum(sums[name] for name in ("escrow", "lost", "won", "pushed"))
+        row["stake"] = money(of_round if bet is None else bet.stake if bet.result in (*DECIDED, "open") else 0)
         row |= {"note": text(body.get("note")), "release_note": text(after.get("note"))}
         found[(str(event.position),)] = row
     return found

@@ -127,3 +127,34 @@ BEGIN
     END IF;
 END
 $$;
+
+-- What is in question is what is at stake or was decided. The view had all that was ever taken, stakes that went back or on included.
+CREATE OR REPLACE VIEW report.disputes AS
+SELECT
+    h.hold,
+    r.property,
+    r.pit,
+    r.table_id,
+    r.game,
+    r.gaming_day,
+    r.shift,
+    h.round,
+    h.bet,
+    h.reason,
+    h.held_by,
+    h.held_at,
+    h.finding,
+    h.correction,
+    h.released_by,
+    h.released_at,
+    r.currency,
+    report.amount(CASE WHEN h.bet IS NULL THEN r.escrow + r.lost + r.won + r.pushed ELSE coalesce((
+        SELECT coalesce(s.stake, b.stake) FROM projection.bets AS b LEFT JOIN projection.results AS s USING (round, bet)
+        WHERE b.round = h.round AND b.bet = h.bet AND coalesce(s.result, 'open') IN ('open', 'lost', 'won', 'push')
+    ), 0) END, r.currency) AS stake,
+    h.note,
+    h.release_note,
+    h.held_position,
+    h.released_position
+FROM projection.holds AS h JOIN projection.rounds AS r USING (round);
+COMMENT ON COLUMN report.disputes.stake IS 'What is in question: the stake of the bet, or of the round''s bets, that is undecided or was decided; what was withdrawn, changed, voided or carried on is in it no more.';
