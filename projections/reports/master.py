@@ -26,7 +26,18 @@ def _own(row: Mapping[str, Any]) -> Decimal:
 
 
 def _win_of_counted(row: Mapping[str, Any]) -> Decimal | None:
-    return None if row["drop"] is None else _own(row)
+    return None if row["drop"] is None or row["foreign"] else _own(row)
+
+
+def _drop_of_counted(row: Mapping[str, Any]) -> Decimal | None:
+    """The drop that a win stands beside: none of it in a currency that the table does not deal in."""
+    return None if row["foreign"] else row["drop"]
+
+
+def _hold(row: Mapping[str, Any]) -> Decimal | None:
+    """A hold is a share, and so of a drop that is more than nothing: what is posted back of a closed day can make it less."""
+    drop = row["counted_drop"]
+    return percent(row["counted_win"], drop) if drop is not None and drop > 0 else None
 
 
 def _deviation(row: Mapping[str, Any]) -> Decimal | None:
@@ -59,7 +70,11 @@ COLUMNS = (
     money("win", "ledger win"),
     _counting("variance", "variance"),
     Column("counted_win", "ledger win where counted", "amount", sums=True, whole=("drop",), hidden=True, derive=_win_of_counted),
-    Column("hold_percent", "hold %", "percent", derive=lambda row: percent(row["counted_win"], row["drop"]), if_any=True),
+    Column("foreign", "counted in a currency that the table does not deal in", "flag", hidden=True),
+    Column(
+        "counted_drop", "drop in the table's currency", "amount", sums=True, whole=("drop",), hidden=True, derive=_drop_of_counted
+    ),
+    Column("hold_percent", "hold %", "percent", derive=_hold, if_any=True),
     money("handle", "handle"),
     Column("win_percent", "win %", "percent", derive=lambda row: percent(_own(row), row["handle"])),
     Column("theoretical_win_exact_minor", "exact theo. win (minor units)", "exact", sums=True, drawn=False),
@@ -75,7 +90,8 @@ COLUMNS = (
 LEGEND = (
     "count win = closer + credits + drop − opener − fills; variance = count win − ledger win; "
     "ledger win = stakes lost − net prizes, and what corrections of earlier, closed days add to it; "
-    "own win = ledger win − earlier days; hold % = own win / drop; win % = own win / handle; "
+    "own win = ledger win − earlier days; hold % = own win / drop, where that is above zero and in the currency that the table "
+    "deals in; win % = own win / handle; "
     "theo. win = Σ stake × house edge, pushed stakes included; std. dev. is that of the win by the bets that were made; "
     "z = (own win − theo. win) / std. dev."
 )
@@ -117,6 +133,8 @@ class _Line:
     theoretical: Fraction = Fraction(0)
     square: Fraction | None = Fraction(0)
     counted: dict[str, Decimal | None] = field(default_factory=dict)
+    foreign: bool = False
+    """Whether it is of a currency that the table does not deal in: a drop box may hold one."""
 
 
 def _in_order(key: Row) -> tuple[Any, ...]:
@@ -153,7 +171,7 @@ class Master:
         self._weigh(lines)
         for key, line in sorted(lines.items(), key=lambda each: _in_order(each[0])):
             known = dict(zip((column.key for column in _KEY), key, strict=True)) | line.figures | line.counted
-            known |= {"theoretical_win_exact_minor": line.theoretical, "square": line.square}
+            known |= {"theoretical_win_exact_minor": line.theoretical, "square": line.square, "foreign": line.foreign}
             yield tuple(known.get(column.key) for column in COLUMNS if column.derive is None)
 
     def _figures(self) -> dict[Row, _Line]:
@@ -175,11 +193,13 @@ class Master:
         ):
             key = beside.get((property_, table, day, currency))
             if key is None:
-                pit, game = placed.get((property_, table), (None, None))
+                pit, game, dealt = placed.get((property_, table), (None, None, currency))
                 if self._leaves_out(pit, game):
                     continue
                 key = (property_, pit, table, game, day, currency)
-                lines[key] = _Line(dict.fromkeys(("rounds", "bets"), 0) | dict.fromkeys(_SUMS, amount(0, currency)))
+                lines[key] = _Line(
+                    dict.fromkeys(("rounds", "bets"), 0) | dict.fromkeys(_SUMS, amount(0, currency)), foreign=dealt != currency
+                )
             uncounted.discard(key)
             lines[key].counted = _counted(dict(zip(_COUNTED, amounts, strict=True)), lines[key], openers, closers)
         lacking = sum("count_win" not in line.counted for line in lines.values())

@@ -189,10 +189,10 @@ def properties(conn: Connection, asked: str | None = None) -> str:
     return "; ".join(f"{name} ({id_})" for name, id_ in found) or asked or ""
 
 
-def tables(conn: Connection) -> dict[tuple[str, str], tuple[str, str]]:
-    """(property, table) → pit and game, as configured now."""
-    found = conn.execute("SELECT property, table_id, pit, game FROM report.tables").fetchall()
-    return {(property_, table): (pit, game) for property_, table, pit, game in found}
+def tables(conn: Connection) -> dict[tuple[str, str], tuple[str, str, str]]:
+    """(property, table) → pit, game and currency, as configured now."""
+    found = conn.execute("SELECT property, table_id, pit, game, currency FROM report.tables").fetchall()
+    return {(property_, table): (pit, game, currency) for property_, table, pit, game, currency in found}
 
 
 OF_PLACES = ("property", "pit", "table", "game")

@@ -166,3 +166,20 @@ def test_the_slips_of_a_day_come_to_what_was_counted_of_it(rounds: Rounds, dsn: 
     assert Decimal(shown(dsn, "master-game", TODAY)[0]["drop"]) == Decimal("-400.50")
     numbers = {row["number"] for day in (DAY, TODAY) for row in shown(dsn, "slips", day) if row["kind"] != "drop"}
     assert numbers == {str(n) for n in range(1, slips.number + 1)}
+
+
+def test_hold_is_of_a_drop_above_zero_and_in_the_currency_of_the_table(rounds: Rounds, dsn: str) -> None:
+    """A box of another currency has no hold, and takes none from the totals; nor has a day on which a drop was posted back."""
+    accepted(rounds.post(played(Terminal(), {"black": "10000"}, "1")))
+    local, other = Slips(), Slips(currency="HKD")
+    boxes = local.drop(40_000), other.drop(7_000)
+    for slips, box in zip((local, other), boxes, strict=True):
+        signed = slips.confirm(box, "C-2")
+        accepted(rounds.post([msgspec.structs.replace(each, received_at=START) for each in (box, signed)]))
+    held = [(row["currency"], row["drop"], row["hold_percent"]) for row in shown(dsn, "master-game", DAY)]
+    assert held == [("HKD", "70.00", ""), ("MOP", "400.00", "25.00")] * 2
+    accepted(rounds.post([closing(dsn), *played(Terminal(), {"black": "10000"}, "1", NEXT)]))
+    back = [local.cancel(boxes[0]), local.confirm(boxes[0], "C-2", cancellation=True)]
+    accepted(rounds.post([msgspec.structs.replace(each, received_at=NEXT) for each in back]))
+    held = [(row["currency"], row["drop"], row["hold_percent"]) for row in shown(dsn, "master-game", TODAY)]
+    assert held == [("MOP", "-400.00", "")] * 2

@@ -183,7 +183,7 @@ def _told(found: Mapping[Key, dict[str, Any]], counts: Mapping[Key, dict[str, in
         tray = counted.get("closer", 0) + counted.get("credits", 0) + counted.get("drop", 0)
         count_win = tray - counted.get("opener", 0) - counted.get("fills", 0)
         told[key] |= {"count_win": money(count_win) if complete else "", "variance": money(count_win - win) if complete else ""}
-        told[key]["hold_percent"] = share(own, counted.get("drop"))
+        told[key]["hold_percent"] = share(own, max(counted.get("drop", 0), 0))
         if key[3] != "craps":
             told[key] |= _strayed(squares[key], own, theory)
     return told
