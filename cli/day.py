@@ -42,8 +42,8 @@ TABLES = (
     Column("hold_percent", "hold %", "number", below=2),
 )
 LEGEND = (
-    "count win = closer + credits + drop − opener − fills; variance = count win − win; hold % = win of the drop; "
-    "blank where one of the figures is missing"
+    "count win = closer + credits + drop − opener − fills; variance = count win − win; hold % = win of the day / drop, "
+    "where that is above zero and in the table's currency; blank where one of the figures is missing"
 )
 UNFINISHED = (Column("code", "unfinished"), Column("table", "table"), Column("what", "which"))
 
@@ -172,10 +172,12 @@ def _show(state: _State, form: Form) -> int:
 
     from projections.queries import percent
 
-    rows = [
-        msgspec.structs.asdict(line) | {"hold_percent": percent(int(line.ledger_win), int(line.drop or 0))}
-        for line in state.figures
-    ]
+    dealt = {(table.id, table.currency) for table in state.house.tables}
+    rows = []
+    for line in state.figures:
+        own = (line.table, line.currency) in dealt or int(line.handle)
+        drop = max(int(line.drop or 0), 0) if own else 0
+        rows.append(msgspec.structs.asdict(line) | {"hold_percent": percent(int(line.rounds_win), drop)})
     open_ = [] if state.closed is not None else [msgspec.structs.asdict(each) for each in state.unfinished]
     notes = list(state.notes)
     differs = state.closed is not None and state.closed.figures != state.fingerprint

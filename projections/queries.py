@@ -60,7 +60,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     win: str
     """Stakes lost less net prizes, and `earlier`; commission and breakage are in it once. Negative where the table lost."""
     win_percent: str | None
-    """Win in percent of handle, two decimals, half to even; null where there was no handle."""
+    """Win without `earlier` in percent of handle, two decimals, half to even; null where there was no handle."""
 
 
 class ShiftLine(Figures, frozen=True, kw_only=True):
@@ -362,7 +362,7 @@ def percent(part: int, whole: int) -> str | None:
 
 
 def _figures(currency: str, line: Line) -> dict[str, Any]:
-    handle, win = line.lost + line.won, line.lost - line.prizes + line.earlier
+    handle, own = line.lost + line.won, line.lost - line.prizes
     return {
         "currency": currency,
         "rounds": line.rounds,
@@ -375,8 +375,8 @@ def _figures(currency: str, line: Line) -> dict[str, Any]:
         "breakage": str(line.breakage),
         "adjusted": str(line.adjusted),
         "earlier": str(line.earlier),
-        "win": str(win),
-        "win_percent": percent(win, handle),
+        "win": str(own + line.earlier),
+        "win_percent": percent(own, handle),
     }
 
 

@@ -27,6 +27,7 @@ from projections.reports.columns import (
     money,
     numbers,
     text,
+    win_percent,
 )
 from projections.reports.fairness import Fairness
 from projections.reports.filters import PLACES, Filters, described
@@ -194,10 +195,10 @@ _add(
             money("prizes", "net prizes", below=2),
             money("earlier", "earlier days", below=3, if_any=True),
             money("win", "win"),
-            Column("win_percent", "win %", "percent", derive=ratio("win", "handle")),
+            win_percent(),
             *expected(),
         ),
-        legend=f"{WIN}; {EXACTLY}; {NO_HANDLE}",
+        legend=f"{WIN}; win % is without what earlier days add; {EXACTLY}; {NO_HANDLE}",
         subtotal_by=("property", "table", "gaming_day"),
         notes=[BY_OPENING],
     )
@@ -213,6 +214,7 @@ _add(
             ("currency", "property", "table", "gaming_day", "game", "regulation", "chance"),
             grouped=True,
             places=OF_CHANCES,
+            posted=True,
         ),
         (
             *PLACE,
@@ -225,8 +227,13 @@ _add(
             money("commission", "commission"),
             money("breakage", "breakage"),
             money("prizes", "net prizes"),
+            money("earlier_gross_prizes", "earlier days, gross", below=3, if_any=True),
+            money("earlier_commission", "earlier days, commission", below=2, if_any=True),
+            money("earlier_breakage", "earlier days, breakage", below=2, if_any=True),
+            money("earlier_prizes", "earlier days, net", below=3, if_any=True),
         ),
-        legend="gross prizes − commission − breakage = net prizes; breakage is the exact prize less what could be paid",
+        legend="gross prizes − commission − breakage = net prizes; breakage is the exact prize less what could be paid; earlier "
+        "days: what corrections of bets of closed days add to each of the four, which are without it",
         subtotal_by=("property", "table", "gaming_day"),
         notes=[BY_OPENING],
     )
@@ -338,7 +345,8 @@ _add(
             text("note", "note", below=3),
             text("release_note", "note at release", below=3),
         ),
-        legend="a finding that is blank: the review is open, and nothing settles what is held",
+        legend="in question: stakes that are undecided or were decided, without those that went back or on to another round; a "
+        "finding that is blank: the review is open, and nothing settles what is held",
         figures=False,
     )
 )
@@ -673,7 +681,7 @@ _add(
         "slips",
         "Slips of the cage",
         "Every opener, closer, fill, credit and drop with both its signatures, cancelled ones too: each number is accounted for.",
-        Source("slips", ("written_position",), places=("property", "table", "shift", "currency")),
+        Source("slip_days", ("written_position", "gaming_day"), places=("property", "table", "shift", "currency")),
         (
             Column("written_position", "position", "position"),
             Column("written_at", "written", "time"),
@@ -687,6 +695,7 @@ _add(
             SHIFT,
             CURRENCY,
             money("total", "total", sums=False),
+            money("posted", "posted", sums=False),
             money("cash", "cash", sums=False, below=2, if_any=True),
             money("vouchers", "vouchers", sums=False, below=2, if_any=True),
             text("box", "box", below=2, if_any=True),
@@ -702,7 +711,8 @@ _add(
             text("note", "note", below=4),
             text("cancel_note", "note of the cancellation", below=4),
         ),
-        legend="open: signed by one person, and nothing has moved; the master game report has the confirmed ones only",
+        legend="open: signed by one person, and nothing has moved; posted: what a slip adds to the gaming day, as in the master "
+        "game report; one that is posted back on another day stands under both, on that one below zero",
         figures=False,
     )
 )
@@ -807,7 +817,7 @@ def make(conn: Connection, name: str, asked: Asked) -> Report:
         about["filters"] = ", ".join([*([about["filters"]] if about["filters"] != "none" else []), f"threshold {said}"])
         notes.append(f"threshold: {said}; each in its own currency, never converted, so a currency without one is not listed")
     facts = {
-        "property": queries.properties(conn),
+        "property": queries.properties(conn, asked.filters.property),
         **about,
         "as_of_position": at.position,
         "generated_at": asked.now().astimezone(UTC).replace(microsecond=0),

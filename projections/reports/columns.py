@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from projections.reports.model import EXACT, Column, Derive, minor, rounded
+from projections.reports.model import EXACT, Column, Derive, minor, percent, rounded
 
 
 def text(key: str, title: str, **more: Any) -> Column:
@@ -47,6 +47,13 @@ def numbers(*keys: str) -> Derive:
         return first
 
     return derived
+
+
+def win_percent() -> Column:
+    """The win on the bets of the rows themselves in percent of the handle: without what corrections of earlier days add."""
+    return Column(
+        "win_percent", "win %", "percent", derive=lambda row: percent(EXACT.subtract(row["win"], row["earlier"]), row["handle"])
+    )
 
 
 def expected() -> tuple[Column, ...]:

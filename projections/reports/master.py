@@ -20,8 +20,24 @@ _ORDER = ("currency", "property", "gaming_day", "table", "game")
 _OF_MONEY = ("property", "pit", "table", "game", "shift", "currency")
 
 
+def _own(row: Mapping[str, Any]) -> Decimal:
+    """The win on the bets of the day: what corrections of other days add has no part in its handle, drop or expectation."""
+    return EXACT.subtract(row["win"], row["earlier"])
+
+
 def _win_of_counted(row: Mapping[str, Any]) -> Decimal | None:
-    return None if row["drop"] is None else row["win"]
+    return None if row["drop"] is None or row["foreign"] else _own(row)
+
+
+def _drop_of_counted(row: Mapping[str, Any]) -> Decimal | None:
+    """The drop that a win stands beside: none of it in a currency that the table does not deal in."""
+    return None if row["foreign"] else row["drop"]
+
+
+def _hold(row: Mapping[str, Any]) -> Decimal | None:
+    """A hold is a share, and so of a drop that is more than nothing: what is posted back of a closed day can make it less."""
+    drop = row["counted_drop"]
+    return percent(row["counted_win"], drop) if drop is not None and drop > 0 else None
 
 
 def _deviation(row: Mapping[str, Any]) -> Decimal | None:
@@ -29,10 +45,10 @@ def _deviation(row: Mapping[str, Any]) -> Decimal | None:
 
 
 def _z(row: Mapping[str, Any]) -> Decimal | None:
-    """By how many standard deviations the win is off; None where there is none."""
+    """By how many standard deviations the day's own win is off; None where there is none."""
     if not row["square"]:
         return None
-    return two_decimals((minor(row["win"], row["currency"]) - row["theoretical_win_exact_minor"]) / root(row["square"]))
+    return two_decimals((minor(_own(row), row["currency"]) - row["theoretical_win_exact_minor"]) / root(row["square"]))
 
 
 def _counting(key: str, title: str, *with_: str) -> Column:
@@ -54,9 +70,13 @@ COLUMNS = (
     money("win", "ledger win"),
     _counting("variance", "variance"),
     Column("counted_win", "ledger win where counted", "amount", sums=True, whole=("drop",), hidden=True, derive=_win_of_counted),
-    Column("hold_percent", "hold %", "percent", derive=lambda row: percent(row["counted_win"], row["drop"]), if_any=True),
+    Column("foreign", "counted in a currency that the table does not deal in", "flag", hidden=True),
+    Column(
+        "counted_drop", "drop in the table's currency", "amount", sums=True, whole=("drop",), hidden=True, derive=_drop_of_counted
+    ),
+    Column("hold_percent", "hold %", "percent", derive=_hold, if_any=True),
     money("handle", "handle"),
-    Column("win_percent", "win %", "percent", derive=lambda row: percent(row["win"], row["handle"])),
+    Column("win_percent", "win %", "percent", derive=lambda row: percent(_own(row), row["handle"])),
     Column("theoretical_win_exact_minor", "exact theo. win (minor units)", "exact", sums=True, drawn=False),
     Column("theoretical_win", "theo. win", "amount", derive=rounded_from("theoretical_win_exact_minor")),
     Column("square", "variance of the win (minor units squared)", "exact", sums=True, whole=("square",), hidden=True),
@@ -68,10 +88,12 @@ COLUMNS = (
 )
 
 LEGEND = (
-    "count win = closer + credits + drop − opener − fills; variance = count win − ledger win; hold % = ledger win / drop; "
-    "ledger win = stakes lost − net prizes, and what corrections of earlier, closed days add to it; win % = ledger win / handle; "
+    "count win = closer + credits + drop − opener − fills; variance = count win − ledger win; "
+    "ledger win = stakes lost − net prizes, and what corrections of earlier, closed days add to it; "
+    "own win = ledger win − earlier days; hold % = own win / drop, where that is above zero and in the currency that the table "
+    "deals in; win % = own win / handle; "
     "theo. win = Σ stake × house edge, pushed stakes included; std. dev. is that of the win by the bets that were made; "
-    "z = (ledger win − theo. win) / std. dev."
+    "z = (own win − theo. win) / std. dev."
 )
 NOTES = (
     "a figure is left blank where nothing was counted or there is nothing to divide by",
@@ -111,6 +133,8 @@ class _Line:
     theoretical: Fraction = Fraction(0)
     square: Fraction | None = Fraction(0)
     counted: dict[str, Decimal | None] = field(default_factory=dict)
+    foreign: bool = False
+    """Whether it is of a currency that the table does not deal in: a drop box may hold one."""
 
 
 def _in_order(key: Row) -> tuple[Any, ...]:
@@ -147,7 +171,7 @@ class Master:
         self._weigh(lines)
         for key, line in sorted(lines.items(), key=lambda each: _in_order(each[0])):
             known = dict(zip((column.key for column in _KEY), key, strict=True)) | line.figures | line.counted
-            known |= {"theoretical_win_exact_minor": line.theoretical, "square": line.square}
+            known |= {"theoretical_win_exact_minor": line.theoretical, "square": line.square, "foreign": line.foreign}
             yield tuple(known.get(column.key) for column in COLUMNS if column.derive is None)
 
     def _figures(self) -> dict[Row, _Line]:
@@ -169,11 +193,13 @@ class Master:
         ):
             key = beside.get((property_, table, day, currency))
             if key is None:
-                pit, game = placed.get((property_, table), (None, None))
+                pit, game, dealt = placed.get((property_, table), (None, None, currency))
                 if self._leaves_out(pit, game):
                     continue
                 key = (property_, pit, table, game, day, currency)
-                lines[key] = _Line(dict.fromkeys(("rounds", "bets"), 0) | dict.fromkeys(_SUMS, amount(0, currency)))
+                lines[key] = _Line(
+                    dict.fromkeys(("rounds", "bets"), 0) | dict.fromkeys(_SUMS, amount(0, currency)), foreign=dealt != currency
+                )
             uncounted.discard(key)
             lines[key].counted = _counted(dict(zip(_COUNTED, amounts, strict=True)), lines[key], openers, closers)
         lacking = sum("count_win" not in line.counted for line in lines.values())
@@ -193,17 +219,15 @@ class Master:
     def _weigh(self, lines: dict[Row, _Line]) -> None:
         """What was to be expected of the bets that were made: the win, and how far it may stray, round by round.
 
-        Variances of rounds add, for rounds are independent. Theoretical win is of the books: what was corrected once a day was
-        closed is taken off that day again.
+        Variances of rounds add, for rounds are independent.
         """
         staked: dict[Row, dict[str, int]] = {}
         unknown, apart = 0, False
-        for *place, regulation, spots, stakes, edges in queries.bets_by_round(self._conn, self._filters):
-            key = tuple(place)
-            by_edge = staked.setdefault(key, {})
+        for place, regulation, spots, stakes, edges in queries.bets_by_round(self._conn, self._filters):
+            by_edge = staked.setdefault(place, {})
             for edge, stake in zip(edges, stakes, strict=True):
                 by_edge[edge] = by_edge.get(edge, 0) + stake
-            line = lines[key]
+            line = lines[place]
             spread = self._theory.spread(regulation, list(zip(spots, stakes, strict=True)))
             if spread is None:
                 unknown += 1
@@ -212,11 +236,6 @@ class Master:
             apart = apart or not spread.exact
             if line.square is not None:
                 line.square += spread.variance
-        for *place, was, was_stake, was_edge, now, now_stake, now_edge in queries.corrected_since(self._conn, self._filters):
-            by_edge = staked.setdefault(tuple(place), {})
-            for sign, result, stake, edge in ((1, was, was_stake, was_edge), (-1, now, now_stake, now_edge)):
-                if result in ("lost", "won", "push"):
-                    by_edge[edge] = by_edge.get(edge, 0) + sign * minor(stake, place[-1])
         for key, by_edge in staked.items():
             lines[key].theoretical = sum((Fraction(edge) * stake for edge, stake in by_edge.items()), Fraction(0))
         if apart:

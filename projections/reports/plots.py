@@ -14,7 +14,7 @@ from typing import Any
 
 from ledger.errors import Refusal
 from projections.reports.fairness import Fairness
-from projections.reports.model import NOTHING, Report, plain
+from projections.reports.model import EXACT, NOTHING, Report, plain
 from projections.reports.theory import Theory
 from projections.reports.writers import Out, extra
 
@@ -114,9 +114,13 @@ def _hours(report: Report, _: Theory, figure: Any) -> None:
 
 
 def _master(report: Report, _: Theory, figure: Any) -> None:
-    """Win in percent of handle, line by line, on the band of what chance makes of it; and hold, where it is known."""
+    """The day's own win in percent of handle, line by line, on the band of what chance makes of it; and hold, where known."""
     keys = ("currency", "table", "gaming_day", "handle", "win", "theoretical_win", "deviation", "hold_percent")
-    rows = [row for row in _columns(report, *keys) if row[3] and row[6] is not None]
+    rows = [
+        (*row[:4], EXACT.subtract(row[4], row[8]), *row[5:8])
+        for row in _columns(report, *keys, "earlier")
+        if row[3] and row[6] is not None
+    ]
     currencies = sorted({row[0] for row in rows})
     if not currencies:
         _axes(figure, [])

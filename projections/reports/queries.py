@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import psycopg
 from psycopg import sql
 
 from projections.reports.filters import PLACES, Filters
-from projections.reports.model import Column, Row
+from projections.reports.model import Column, Row, minor
 
 Connection = psycopg.Connection[Any]
 _BATCH = 5000
@@ -80,32 +81,74 @@ def _statement(source: Source, columns: Sequence[Column], filters: Filters) -> t
 _ROUNDS = ("property", "pit", "table", "game", "shift", "currency")
 
 
-def bets_by_round(conn: Connection, filters: Filters) -> Iterator[Row]:
-    """The bets decided in each round: place, gaming day, currency, regulation's hash; spots, stakes in minor units, edges.
+DECIDED = ("lost", "won", "push")
+
+
+class Weighed(NamedTuple):
+    """The bets decided in one round, side by side, and where and under what it was played."""
+
+    place: Row
+    """Property, pit, table, game, gaming day, currency."""
+    regulation: str
+    """Its hash."""
+    spots: list[str]
+    stakes: list[int]
+    """In minor units."""
+    edges: list[str]
+
+
+def bets_by_round(conn: Connection, filters: Filters) -> Iterator[Weighed]:
+    """Each round's decided bets as the books of its day have them: as they stood when the day was closed, if it is.
 
     The three come as one text each and are cut here: arrays of some thousand rounds take twice as long to be made and read.
+    The view has rounds as they are corrected by now: those few that were corrected after their day was closed are read alone.
     """
-    conditions, parameters = _conditions(Source("stakes", (), places=_ROUNDS), filters)
+    corrected = _corrected_since(conn, filters)
+    conditions, parameters = _conditions(Source("stakes", (), where="v.round <> ALL (%(corrected)s)", places=_ROUNDS), filters)
     statement = sql.SQL(
         "SELECT property, pit, table_id, game, gaming_day, currency, regulation_hash, spots, stakes, edges "
-        "FROM report.stakes AS v{}"
-    ).format(sql.SQL(" WHERE ") + sql.SQL(" AND ").join(conditions) if conditions else sql.SQL(""))
+        "FROM report.stakes AS v WHERE {}"
+    ).format(sql.SQL(" AND ").join(conditions))
     with conn.cursor("rounds") as cursor:
         cursor.itersize = _BATCH
-        cursor.execute(statement, parameters)
-        for *of, spots, stakes, edges in cursor:
-            yield *of, spots.split(" "), list(map(int, stakes.split(" "))), edges.split(" ")
+        cursor.execute(statement, {**parameters, "corrected": list(corrected)})
+        for *place, regulation, spots, stakes, edges in cursor:
+            yield Weighed(tuple(place), regulation, spots.split(" "), list(map(int, stakes.split(" "))), edges.split(" "))
+    yield from _as_closed(conn, corrected)
 
 
-def corrected_since(conn: Connection, filters: Filters) -> Iterator[Row]:
-    """What was corrected of bets of closed days: place, gaming day, currency; result, stake and edge before and after."""
+def _corrected_since(conn: Connection, filters: Filters) -> dict[UUID, dict[UUID, Row]]:
+    """Round → bet → spot, result, stake and edge at the closing of its day, of all that was corrected later."""
     source = Source("corrected_bets", (), where="v.posted_day <> v.gaming_day", places=_ROUNDS)
     conditions, parameters = _conditions(source, filters)
     statement = sql.SQL(
-        "SELECT property, pit, table_id, game, gaming_day, currency, before_result, before_stake, before_edge, after_result, "
-        "after_stake, after_edge FROM report.corrected_bets AS v WHERE {}"
+        "SELECT round, bet, before_spot, before_result, before_stake, before_edge FROM report.corrected_bets AS v "
+        "WHERE {} ORDER BY position"
     ).format(sql.SQL(" AND ").join(conditions))
-    yield from conn.execute(statement, parameters)
+    found: dict[UUID, dict[UUID, Row]] = {}
+    for round_, bet, *was in conn.execute(statement, parameters):
+        found.setdefault(round_, {}).setdefault(bet, tuple(was))
+    return found
+
+
+def _as_closed(conn: Connection, corrected: Mapping[UUID, Mapping[UUID, Row]]) -> Iterator[Weighed]:
+    """Those rounds with the bets that were decided when their day was closed."""
+    if not corrected:
+        return
+    rows = conn.execute(
+        "SELECT property, pit, table_id, game, gaming_day, currency, round, regulation_hash, bet, spot, result, stake, edge "
+        "FROM report.bets WHERE round = ANY (%s) ORDER BY round, bet",
+        (list(corrected),),
+    )
+    found: dict[UUID, Weighed] = {}
+    for *place, round_, regulation, bet, spot, result, stake, edge in rows:
+        spot, result, stake, edge = corrected[round_].get(bet, (spot, result, stake, edge))
+        if result in DECIDED:
+            of = found.setdefault(round_, Weighed(tuple(place), regulation, [], [], []))
+            of.spots.append(spot)
+            of.stakes.append(minor(stake, place[-1]))
+            of.edges.append(edge)
+    yield from found.values()
 
 
 def applied(conn: Connection, filters: Filters) -> list[str]:
@@ -136,16 +179,20 @@ def state(conn: Connection) -> State:
     )
 
 
-def properties(conn: Connection) -> str:
-    """The properties in force, for a heading."""
-    found = conn.execute('SELECT property_name, property FROM report.properties ORDER BY property COLLATE "C"').fetchall()
-    return "; ".join(f"{name} ({id_})" for name, id_ in found)
+def properties(conn: Connection, asked: str | None = None) -> str:
+    """The properties in force, or the one that was asked for, for a heading; one that is not there by what was asked."""
+    found = conn.execute(
+        "SELECT property_name, property FROM report.properties WHERE %(asked)s::text IS NULL OR property = %(asked)s "
+        'ORDER BY property COLLATE "C"',
+        {"asked": asked},
+    ).fetchall()
+    return "; ".join(f"{name} ({id_})" for name, id_ in found) or asked or ""
 
 
-def tables(conn: Connection) -> dict[tuple[str, str], tuple[str, str]]:
-    """(property, table) → pit and game, as configured now."""
-    found = conn.execute("SELECT property, table_id, pit, game FROM report.tables").fetchall()
-    return {(property_, table): (pit, game) for property_, table, pit, game in found}
+def tables(conn: Connection) -> dict[tuple[str, str], tuple[str, str, str]]:
+    """(property, table) → pit, game and currency, as configured now."""
+    found = conn.execute("SELECT property, table_id, pit, game, currency FROM report.tables").fetchall()
+    return {(property_, table): (pit, game, currency) for property_, table, pit, game, currency in found}
 
 
 OF_PLACES = ("property", "pit", "table", "game")

@@ -159,7 +159,8 @@ def master_game(raw: Raw) -> Figures:
 def _told(found: Mapping[Key, dict[str, Any]], counts: Mapping[Key, dict[str, int]], squares: Mapping[Key, Fraction]) -> Figures:
     told: Figures = {}
     for key, row in found.items():
-        win = row["lost"] - row["net"] + row["earlier"]
+        own = row["lost"] - row["net"]
+        win = own + row["earlier"]
         counted = counts.get((key[0], key[2], key[4], key[5]), {})
         handle, theory = row["lost"] + row["won"], Fraction(row["theory"])
         told[key] = {
@@ -168,7 +169,7 @@ def _told(found: Mapping[Key, dict[str, Any]], counts: Mapping[Key, dict[str, in
             "earlier": money(row["earlier"]),
             "win": money(win),
             "handle": money(handle),
-            "win_percent": share(win, handle),
+            "win_percent": share(own, handle),
             "theoretical_win_exact_minor": str(theory),
             "theoretical_win": money(round(theory)),
             "commission": money(row["commission"]),
@@ -182,9 +183,9 @@ def _told(found: Mapping[Key, dict[str, Any]], counts: Mapping[Key, dict[str, in
         tray = counted.get("closer", 0) + counted.get("credits", 0) + counted.get("drop", 0)
         count_win = tray - counted.get("opener", 0) - counted.get("fills", 0)
         told[key] |= {"count_win": money(count_win) if complete else "", "variance": money(count_win - win) if complete else ""}
-        told[key]["hold_percent"] = share(win, counted.get("drop"))
+        told[key]["hold_percent"] = share(own, max(counted.get("drop", 0), 0))
         if key[3] != "craps":
-            told[key] |= _strayed(squares[key], win, theory)
+            told[key] |= _strayed(squares[key], own, theory)
     return told
 
 
@@ -196,22 +197,23 @@ def _counts(raw: Raw) -> dict[Key, dict[str, int]]:
     return found
 
 
-def _strayed(square: Fraction, win: int, theory: Fraction) -> dict[str, str]:
+def _strayed(square: Fraction, own: int, theory: Fraction) -> dict[str, str]:
     """Standard deviation and z, by integers to twelve decimals."""
     scale = 10**12
     deviation = Fraction(isqrt(int(square * scale * scale)), scale)
     if not square:
         return {"deviation": money(0), "z": ""}
-    z = round((win - theory) / deviation * 100)
+    z = round((own - theory) / deviation * 100)
     return {"deviation": money(round(deviation)), "z": f"{'-' if z < 0 else ''}{abs(z) // 100}.{abs(z) % 100:02}"}
 
 
 def _squares(raw: Raw) -> Mapping[Key, Fraction]:
-    """The variance of the win, round by round, over every literal outcome of the oracle."""
+    """The variance of the win as the books of each day have it, round by round, over every literal outcome of the oracle."""
     query = (
         "SELECT property, pit, tbl, game, day, currency, stream, list(spot), list(stake) FROM ("
         "SELECT property, pit, tbl, game, day, currency, stream, bet, last(spot ORDER BY position, sign) AS spot, "
-        "last(stake ORDER BY position, sign) AS stake, sum(sign) AS stands FROM r GROUP BY ALL HAVING sum(sign) > 0) GROUP BY ALL"
+        "last(stake ORDER BY position, sign) AS stake, sum(sign) AS stands FROM booked GROUP BY ALL "
+        "HAVING sum(sign) > 0) GROUP BY ALL"
     )
     found: dict[Key, Fraction] = defaultdict(Fraction)
     for *key, _, spots, stakes in raw.rows(query):
@@ -260,7 +262,7 @@ def chances(raw: Raw) -> Figures:
             **{name: money(of[name]) for name in amounts},
             "handle": money(handle),
             "win": money(win),
-            "win_percent": share(win, handle),
+            "win_percent": share(win - of["earlier"], handle),
             "theoretical_win_exact_minor": str(theory),
             "theoretical_win": money(round(theory)),
         }
@@ -307,19 +309,29 @@ def _line(row: Mapping[str, Any]) -> dict[str, str]:
     names = ("rounds", "bets", "pushed", "lost", "prizes", "commission", "breakage", "adjusted", "earlier")
     told = {name: str(int(row[name])) for name in names} | {"handle": str(handle), "win": str(win)}
     told |= {"theoretical_win": str(round(theory)), "theoretical_win_exact": str(theory)}
-    return told | {"win_percent": share(win, handle)}
+    return told | {"win_percent": share(win - row["earlier"], handle)}
 
 
 def commission_breakage(raw: Raw) -> Figures:
-    found: Figures = {}
-    for *key, paid, prize, commission, breakage, net in raw.rows(
-        "SELECT property, pit, tbl, game, day, regulation, chance, currency, sum(sign), sum(sign * prize), sum(sign * "
-        "commission), "
-        "sum(sign * breakage), sum(sign * net) FROM r WHERE result = 'won' GROUP BY ALL HAVING sum(sign) <> 0"
-    ):
-        sums = {"gross_prizes": prize, "commission": commission, "breakage": breakage, "prizes": net}
-        found[tuple(key)] = {"paid_bets": str(paid), **{name: money(value) for name, value in sums.items()}}
-    return found
+    """Bets that won, as the books of their day have them; and what was added to them later, on the day to which it was posted."""
+    names = ("gross_prizes", "commission", "breakage", "prizes")
+    of = "sum(sign * prize), sum(sign * commission), sum(sign * breakage), sum(sign * net)"
+    sums: dict[Key, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for view, day, prefix in (("booked", "day", ""), ("moved", "posted", "earlier_")):
+        for *key, paid, prize, commission, breakage, net in raw.rows(
+            f"SELECT property, pit, tbl, game, {day}, regulation, chance, currency, sum(sign), {of} FROM {view} "
+            "WHERE result = 'won' GROUP BY ALL"
+        ):
+            row = sums[tuple(key)]
+            row["paid_bets"] += 0 if prefix else int(paid)
+            for name, value in zip(names, (prize, commission, breakage, net), strict=True):
+                row[f"{prefix}{name}"] = int(value)
+    columns = (*names, *(f"earlier_{name}" for name in names))
+    return {
+        key: {"paid_bets": str(row["paid_bets"]), **{name: money(row[name]) for name in columns}}
+        for key, row in sums.items()
+        if any(row.values())
+    }
 
 
 def ggr(raw: Raw) -> Figures:
@@ -639,7 +651,7 @@ WAYS: dict[str, tuple[tuple[str, ...], Sequence[Callable[[Raw], Figures]]]] = {
     "corrections": (("proposed_position",), [corrections, _of(report_history.corrections)]),
     "disputes": (("held_position",), [disputes, _of(report_history.disputes)]),
     "late-bets": (("position",), [late_bets, _of(report_history.late_bets)]),
-    "slips": (("written_position",), [_of(report_history.slips)]),
+    "slips": (("written_position", "gaming_day"), [_of(report_history.slips)]),
     "rounds": (("round",), [rounds, _of(report_history.rounds)]),
     "bets": (("bet", "round"), [bets, _of(report_history.bets)]),
     "exposure": (("property", "gaming_day", "player", "currency"), [_exposed]),

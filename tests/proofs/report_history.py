@@ -407,7 +407,8 @@ def disputes(history: History) -> Figures:
         row |= {"bet": text(body.get("bet")), "reason": body["reason"], "held_by": text(body.get("by"))}
         row |= {"finding": text(after.get("finding")), "released_by": text(after.get("by"))}
         row |= {"released_at": instant(after.get("received_at")), "correction": text(after.get("correction"))}
-        row["stake"] = money(sums["stakes"] + sums["carried_in"] if bet is None else bet.stake)
+        of_round = sum(sums[name] for name in ("escrow", "lost", "won", "pushed"))
+        row["stake"] = money(of_round if bet is None else bet.stake if bet.result in (*DECIDED, "open") else 0)
         row |= {"note": text(body.get("note")), "release_note": text(after.get("note"))}
         found[(str(event.position),)] = row
     return found
@@ -436,7 +437,7 @@ def late_bets(history: History) -> Figures:
 
 
 def slips(history: History) -> Figures:
-    """The slips of the cage."""
+    """The slips of the cage, by each day to which something of them is posted."""
     found: Figures = {}
     later: dict[str, dict[str, Event]] = defaultdict(dict)
     for event in history.all:
@@ -459,7 +460,11 @@ def slips(history: History) -> Figures:
         row |= {"cancelled_by": text(no.get("by")), "cancelled_at": instant(no.get("received_at"))}
         row |= {"cancel_reason": text(no.get("reason")), "cancel_note": text(no.get("note"))}
         row |= {"reversed_by": text(back.get("by")), "reversed_day": text(back.get("gaming_day"))}
-        found[(str(event.position),)] = row
+        posted = {row["gaming_day"]: int(body["total"]) if yes else 0}
+        if back:
+            posted[back["gaming_day"]] = posted.get(back["gaming_day"], 0) - int(body["total"])
+        for day, minor in posted.items():
+            found[str(event.position), day] = row | {"gaming_day": day, "posted": money(minor)}
     return found
 
 
