@@ -11,6 +11,7 @@ import shutil
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +22,7 @@ import msgspec
 import psycopg
 
 from ledger.errors import Refusal
+from ledger.feed import webhooks
 from ledger.sequences import accounted
 from ledger.store import credentials, log, migrate
 from ledger.store.sequences import set_back, standings
@@ -51,6 +53,7 @@ FINDINGS = {
     "DR-17": "A terminal's epochs go back",
     "DR-18": "A closed gaming day has other figures",
     "DR-19": "Something is posted to a closed gaming day",
+    "DR-20": "A webhook is not sent to, or does not take what it is sent",
 }
 """Every code with what was found."""
 
@@ -65,6 +68,10 @@ SOON = timedelta(days=14)
 WAITS_LONG = timedelta(hours=24)
 LONG_AGO = timedelta(days=14)
 """After which nobody is told of a terminal's higher epoch any more: no round has anything of it."""
+OVERDUE = 60.0
+"""Seconds by which a webhook's next try may be late: longer than a message takes, and a service that is started again."""
+FAILURES = 8
+"""Tries in a row that a webhook may not have taken: some minutes of them."""
 QUEUE = 1000
 """Reports that may wait for the next commit."""
 _HEARD = 2.0
@@ -368,6 +375,32 @@ def _service(asked: Examination) -> Found:
         )
 
 
+def _webhooks(asked: Examination) -> Found:
+    rows = webhooks.webhooks(asked.conn)
+    states = Counter(each.state for each in rows)
+    yield ", ".join(f"{states[state]} {state}" for state in sorted(states)) or "there are none"
+    for each in rows:
+        overdue = None if each.retry_at is None else (asked.now() - each.retry_at).total_seconds()
+        if each.stopped is not None:
+            yield _finding(
+                "DR-20",
+                f"webhook {each.id} to {each.url} is sent nothing any more: {each.stopped}",
+                f"roundledger webhooks retry {each.id}, or remove",
+            )
+        elif overdue is not None and overdue > OVERDUE:
+            yield _finding(
+                "DR-20",
+                f"the next try of webhook {each.id} to {each.url} was due {overdue:.0f} s ago; the last one: {each.failure}",
+                "see the log of roundledger serve; where none runs, nobody sends: roundledger serve",
+            )
+        elif each.failures >= FAILURES:
+            yield _finding(
+                "DR-20",
+                f"webhook {each.id} to {each.url} did not take an event in {each.failures} tries; the last one: {each.failure}",
+                f"have its receiver answer with a 2xx, then: roundledger webhooks retry {each.id}",
+            )
+
+
 # ----------------------------------------------------------------------------------------------------------- what people do
 
 
@@ -532,6 +565,7 @@ _CHECKS: tuple[tuple[str, Callable[[Examination], Found], bool], ...] = (
     ("transactions and locks", _waiting, False),
     ("wake-ups", _bell, False),
     ("projections", _projections, True),
+    ("webhooks", _webhooks, True),
     ("balances", _books, True),
     ("terminals", _terminals, True),
     ("keys and tokens", _credentials, True),

@@ -24,6 +24,8 @@ from cli.main import run
 from ledger.api import examination
 from ledger.api.examination import FINDINGS, Checked, Examination, examine
 from ledger.events import GamingDayClosed
+from ledger.feed import webhooks
+from ledger.feed.wanted import ALL
 from ledger.reports import ApproveCorrection, CloseDay, HoldRound, ProposeCorrection, ReleaseRound, days_stream
 from ledger.store import credentials, wake
 from ledger.store.sequences import SetBack, set_back
@@ -76,6 +78,20 @@ def poison(dsn: str, _: Patch) -> None:
     with connected(dsn) as conn:
         store_raw(conn, "BetPlaced.v1", b"{}", uuid4(), 1)
         catch_up(conn)
+
+
+def webhook(change: str) -> Callable[[str, Patch], Any]:
+    """There are two webhooks, and this became of one."""
+
+    def provoke(dsn: str, _: Patch) -> None:
+        with connected(dsn) as conn:
+            added, other = [webhooks.add(conn, "https://example.com/", ALL, 0, plain=False, private=False)[0] for _ in range(2)]
+            conn.execute(
+                "UPDATE ledger.webhooks SET failures = 3, retry_at = now() - interval '5 seconds' WHERE id = %s", (other.id,)
+            )
+            conn.execute(f"UPDATE ledger.webhooks SET {change} WHERE id = %s".encode(), (added.id,))
+
+    return provoke
 
 
 def late(dsn: str, _: Patch) -> None:
@@ -312,6 +328,9 @@ FAULTS: list[tuple[str, str, Provoke]] = [
     ("DR-18", "a closing changed in the log", changed_in_the_closing),
     ("DR-19", "a round that was open at the closing", open_as_it_was_closed),
     ("DR-19", "a slip that the figures do not have", signed_after_the_figures_were_read),
+    ("DR-20", "a webhook that is stopped", webhook("stopped = 'it answered 410: it wants no more'")),
+    ("DR-20", "a webhook that nobody sends to", webhook("failures = 1, retry_at = now() - interval '2 minutes'")),
+    ("DR-20", "a webhook that takes nothing", webhook("failures = 9, retry_at = now() + interval '2 minutes'")),
 ]
 
 
