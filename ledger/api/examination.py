@@ -54,6 +54,8 @@ FINDINGS = {
     "DR-18": "A closed gaming day has other figures",
     "DR-19": "Something is posted to a closed gaming day",
     "DR-20": "A webhook is not sent to, or does not take what it is sent",
+    "DR-21": "A projection is beyond the log's end",
+    "DR-22": "The log's sequence is behind the log",
 }
 """Every code with what was found."""
 
@@ -281,6 +283,15 @@ def _waiting(asked: Examination) -> Found:
 # ---------------------------------------------------------------------------------------------------------------- the readers
 
 
+def _log(asked: Examination) -> Found:
+    end = log.last(asked.conn)
+    yield f"up to position {end}"
+    try:
+        log.verify_sequence(asked.conn)
+    except Refusal as refusal:
+        yield _finding("DR-22", f"{refusal.detail}: no event can be appended where one is already", refusal.help or "")
+
+
 def _projections(asked: Examination) -> Found:
     end = log.last(asked.conn)
     [(running,)] = _rows(
@@ -289,9 +300,19 @@ def _projections(asked: Examination) -> Found:
         APPLICATION,
     )
     yield f"run by {running} process{'es' * (running > 1)}" if running else "run by nobody just now"
-    for each in queries.positions(asked.conn):
+    projections = queries.positions(asked.conn)
+    drawn = max(end, log.drawn(asked.conn))  # last, so that what was folded meanwhile does not show as beyond
+    beyond = queries.beyond(projections, drawn)
+    for each in projections:
         behind = max(0, end - int(each.position))
-        yield f"{each.name} at {each.position}, {behind} behind"
+        yield f"{each.name} at {each.position}, {'beyond the end' if each.name in beyond else f'{behind} behind'}"
+        if each.name in beyond:
+            yield _finding(
+                "DR-21",
+                f"{each.name} is at position {each.position}, and the last one that was drawn is {drawn}: what comes up to there "
+                "is passed over, so its tables are of another log, or its position was changed by hand",
+                "roundledger projections rebuild --switch",
+            )
         if each.stopped_at is not None:
             yield _finding(
                 "DR-04",
@@ -299,16 +320,12 @@ def _projections(asked: Examination) -> Found:
                 "repair what it says or install the release that can fold it, then: roundledger projections resume",
             )
         elif behind:
-            [(age,)] = _rows(
-                asked.conn,
-                "SELECT extract(epoch FROM clock_timestamp() - coalesce(body->>'received_at', body->>'recorded_at')::timestamptz)"
-                "::float8 FROM ledger.log WHERE position > %s ORDER BY position LIMIT 1",
-                int(each.position),
-            )
-            if (age or 0.0) > LATE:
+            age = log.age(asked.conn, int(each.position))
+            if age is None or age > LATE:
+                old = "cannot be read" if age is None else f"is {age:.0f} s old"
                 yield _finding(
                     "DR-05",
-                    f"{each.name} is {behind} positions behind; the first event that it lacks is {age:.0f} s old",
+                    f"{each.name} is {behind} positions behind; the first event that it lacks {old}",
                     "see the log of roundledger serve, or of roundledger projections run, whichever runs them"
                     if running
                     else "nobody runs the projections: roundledger serve, or roundledger projections run beside it",
@@ -564,6 +581,7 @@ _CHECKS: tuple[tuple[str, Callable[[Examination], Found], bool], ...] = (
     ("disk", _disk, False),
     ("transactions and locks", _waiting, False),
     ("wake-ups", _bell, False),
+    ("log", _log, True),
     ("projections", _projections, True),
     ("webhooks", _webhooks, True),
     ("balances", _books, True),
