@@ -146,8 +146,12 @@ def balances_report(dsn: str, account: str = "", currency: str | None = None, at
     if account and not rows:
         more = f"; {counted(len(found), 'account')} begin so: {account}*" if found and not several else ""
         of = f" in {currency}" if currency else ""
-        near = did_you_mean(prefix, known)
-        notes.append(f"no account {'begins with' if several else 'is named'} {prefix}{of}{more}{f'; {near}' if near else ''}")
+        named = f"no account {'begins with' if several else 'is named'} {prefix}"
+        if any(name.startswith(prefix) if several else name == prefix for name in known):
+            notes.append(f"{prefix} has not moved{of} up to position {as_of}")
+        else:
+            near = did_you_mean(prefix, known)
+            notes.append(f"{named}{of}{more}{f'; {near}' if near else ''}")
     sums: dict[str, int] = {}
     for row in rows:
         sums[row["currency"]] = sums.get(row["currency"], 0) + int(row["balance"])

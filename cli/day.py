@@ -55,6 +55,8 @@ class _State(NamedTuple):
     day: date
     now: date
     """The gaming day by the property's clock."""
+    begun: date
+    """The first that the property's ledger has."""
     closed: Closed | None
     last: date | None
     """The last day that is closed."""
@@ -75,9 +77,13 @@ class _State(NamedTuple):
         """In words."""
         if self.closed is not None:
             return f"closed by {self.closed.closed_by}"
+        if self.day < self.begun:
+            return f"none: the ledger begins with {self.begun}"
         if self.last is not None and self.day <= self.last:
             return f"closed with {self.last}"
-        return "open" if self.day >= self.now else "ended, and not closed"
+        if self.day > self.now:
+            return f"to come: it is {self.now}"
+        return "open" if self.day == self.now else "ended, and not closed"
 
 
 @click.group(cls=Group)
@@ -125,6 +131,7 @@ def close(gaming_day: date, house: str | None, despite: Sequence[str], note: str
     Days are closed in order, each once it has ended. A round that is open keeps its day open; anything else that is unfinished
     has to be acknowledged by its code. It needs a database to read the figures from, also where a service writes.
     """
+    from ledger.days import verify_begun
     from ledger.errors import Refusal
     from ledger.events import GamingDayClosed
     from ledger.reports import type_of
@@ -144,6 +151,7 @@ def close(gaming_day: date, house: str | None, despite: Sequence[str], note: str
             value=gaming_day.isoformat(),
             help="close it once it has ended",
         )
+    verify_begun(gaming_day, state.begun)
     left = days.unacknowledged(state.unfinished, despite)
     if left and state.closed is None:
         _show(state._replace(unfinished=left), form)
@@ -189,7 +197,9 @@ def _show(state: _State, form: Form) -> int:
         property=f"{state.house.name} ({state.house.id})",
         gaming_day=state.day,
         standing=state.standing,
+        closed_at=state.closed.closed_at if state.closed else None,
         despite=state.closed.despite or None if state.closed else None,
+        note=state.closed.note if state.closed else None,
         figures=state.fingerprint,
         as_of_position=state.position,
     )
@@ -211,14 +221,17 @@ def _read(dsn: str, house: str | None, day: date | None) -> _State:
     with reading(dsn) as conn:
         last = days.closed(conn, config.id)
         begun = earliest(houses.since(conn, config.id) or now)
-        asked = day or (last.gaming_day + timedelta(1) if last else days.first_day(conn, config.id, begun) or now)
+        first = days.first_day(conn, config.id, begun)
+        asked = day or (last.gaming_day + timedelta(1) if last else first or now)
+        begun = min(begun, first or begun)
         found = queries.positions(conn)
         figures = days.table_days(conn, config.id, asked)
         unfinished = days.unfinished(conn, config.id, asked, {table.id for table in config.tables})
         closed = days.closed(conn, config.id, asked)
     stopped = [f"figures end before position {each.stopped_by}: {each.stop_reason}" for each in found if each.stopped_by]
     at = str(min(int(each.position) for each in found))
-    return _State(config, asked, now, closed, last.gaming_day if last else None, figures, unfinished, at, stopped)
+    unfinished = unfinished if begun <= asked <= now else []
+    return _State(config, asked, now, begun, closed, last.gaming_day if last else None, figures, unfinished, at, stopped)
 
 
 def _property(dsn: str, house: str | None) -> Property:

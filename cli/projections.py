@@ -51,7 +51,7 @@ def projections() -> None:
     epilog=examples(
         "roundledger projections status",
         "roundledger projections status --json | jq '.positions[] | {tables, projection, behind}'",
-        codes="0 all go on, 1 a projection stands still, 2 could not be done.",
+        codes="0 all go on, 1 a projection stands still or is beyond the log's end, 2 could not be done.",
     )
 )
 @output_options_without_amounts
@@ -75,13 +75,20 @@ def status(form: Form) -> int:
                 row = {name: getattr(each, name) for name in ("position", "stopped_by", "stop_reason")}
                 behind = max(0, end - int(each.position))
                 rows.append({"tables": version.which, "projection": each.name, "behind": behind, **row})
+        drawn = max(end, log.drawn(conn))
+        beyond = [row for row in rows if row["tables"] != "old" and int(row["position"]) > drawn]
         working = rebuild.at_work(conn)
     notes = [_said(version) for version in versions if version.which != "live"]
     if working:
         notes.append(f"{working} is building, comparing or switching")
+    notes += [
+        f"the {row['tables']} tables of projection {row['projection']} are beyond the last position that was drawn, {drawn}, and "
+        "pass over what comes; next: roundledger doctor"
+        for row in beyond
+    ]
     live = [row for row in rows if row["tables"] != "old"]
     emit(Report("Projections", [Sheet(_POSITIONS, live, name="positions")], header(log_ends_at=end), notes), form)
-    return 1 if any(row["stopped_by"] for row in live if row["tables"] == "live") else 0
+    return 1 if any(row["stopped_by"] or row in beyond for row in live if row["tables"] == "live") else 0
 
 
 _SCHEMAS = {"live": "projection", "built": "projection_next", "old": "projection_old"}

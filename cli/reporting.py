@@ -158,7 +158,7 @@ def draw(report: Report, wanted: Asked, path: Path) -> None:
 def verify_place(form: str, out: Path | None) -> None:
     """Refuses to put on a terminal what none can show, a table into a file, and a form whose package is missing (LGR-0732)."""
     if form == "table" and out is not None:
-        raise click.UsageError("a table is for people: give a --format for the file, or leave --out away")
+        raise click.UsageError("a table is for people: give another --format for the file, or leave --out away")
     if form in ("xlsx", "parquet") and out is None and sys.stdout.isatty():
         raise click.UsageError(f"no terminal can show {form}: give --out FILE")
     if form == "parquet":

@@ -77,7 +77,7 @@ class Days(Deciding):
                 help=_LEAVE,
             )
         if since is not None:
-            _verify_begun(about, now, since)
+            verify_begun(about, earliest(since, now))
         return Posting(present, about) if self.is_closed(about) else Posting(about)
 
     # Closing.
@@ -104,7 +104,7 @@ class Days(Deciding):
                 help="close it once it has ended",
             )
         if self.closed is None:
-            _verify_begun(day, now, since)
+            verify_begun(day, earliest(since, now))
         elif day != (following := self.closed + timedelta(days=1)):
             raise Refusal(
                 "LGR-0273",
@@ -143,9 +143,8 @@ def earliest(since: date, now: date | None = None) -> date:
     return (since if now is None else min(since, now)) - timedelta(days=1)
 
 
-def _verify_begun(about: date, now: date, since: date) -> None:
+def verify_begun(about: date, first: date) -> None:
     """Raises Refusal LGR-0276 for a gaming day before the ledger's first."""
-    first = earliest(since, now)
     if about < first:
         raise Refusal(
             "LGR-0276",

@@ -154,6 +154,7 @@ CODES: dict[str, Code] = {
     "LGR-0522": Code("The log does not hold what this cursor has read", 410),
     "LGR-0523": Code("A projection stands still", 503, retryable=True),
     "LGR-0524": Code("The database cannot take this event", 422),
+    "LGR-0525": Code("The log's sequence is behind the log", 503, retryable=True),
     "LGR-0530": Code("The projections are at work already", 409, retryable=True),
     "LGR-0531": Code("There is nothing to switch to", 409),
     "LGR-0532": Code("The projections' tables are in use", 409, retryable=True),

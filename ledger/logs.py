@@ -176,6 +176,20 @@ class _Seen:
         self.last: logging.LogRecord | None = None
 
 
+class Words(logging.Formatter):
+    """The words of a record alone: who types a command is told by it what came of it, and has no use for a traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return f"{record.levelname.lower()}: {' '.join(record.getMessage().split())}"
+
+
+def begin_with_words() -> None:
+    """From now on, until `begin`, this process's warnings and errors go to stderr as words."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(Words())
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+
+
 def begin(stream: TextIO | None = None) -> Collapsing:
     """From now on this process's log goes to `stream` (stderr), in these lines. Returns the handler, to be closed at the end."""
     handler = Collapsing(stream or sys.stderr)

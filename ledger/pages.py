@@ -354,6 +354,13 @@ PAGES: dict[str, str] = {
         "The event was allowed, but what it comes to does not fit into the database or breaks a constraint there. It is refused "
         "for good, so that the events after it go on; the log names it. Once the reason is mended, send it as a new event."
     ),
+    "LGR-0525": (
+        "Positions are drawn from a sequence, and it was set back, by hand or by a restore that left it out: the next "
+        "positions that it gives are taken, so events cannot be appended. Nothing is stored, and the same event can be sent "
+        "again later. Stop all that writes, set the sequence to the log's last position as the help says, and have "
+        "`roundledger verify` look: what was appended meanwhile at positions that were left free, readers have passed over. "
+        "`roundledger doctor` names it as DR-22."
+    ),
     "LGR-0519": "The server named in the settings is somebody else's to start and stop.",
     "LGR-0520": (
         "Per currency all balances sum to zero; these do not, so a table was changed by hand. `roundledger replay` names "

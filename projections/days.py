@@ -161,18 +161,23 @@ def slips(
 _GAPS = """
 SELECT property, kind, number + 1 AS first, following - 1 AS last
 FROM (
-    SELECT property, kind, number, lead(number) OVER (PARTITION BY property, kind ORDER BY number) AS following
-    FROM projection.slips
+    SELECT property, kind, number, lead(number) OVER ordered AS following,
+           least(gaming_day, lead(gaming_day) OVER ordered) AS since
+    FROM projection.slips WINDOW ordered AS (PARTITION BY property, kind ORDER BY number)
 ) AS each
 WHERE following > number + 1 AND (%(house)s::text IS NULL OR property = %(house)s)
+  AND (%(day)s::date IS NULL OR since <= %(day)s)
 ORDER BY property, kind DESC, number
 """
 
 
-def gaps(conn: Connection, house: str | None = None) -> list[Gap]:
-    """The numbers of slips that are missing between others: every number has to be accounted for."""
+def gaps(conn: Connection, house: str | None = None, day: date | None = None) -> list[Gap]:
+    """The numbers of slips that are missing between others: every number has to be accounted for.
+
+    Of a gaming day those that may be of it or of a day before: one between slips of later days is not.
+    """
     with conn.cursor(row_factory=class_row(Gap)) as cursor:
-        return cursor.execute(_GAPS, {"house": house}).fetchall()
+        return cursor.execute(_GAPS, {"house": house, "day": day}).fetchall()
 
 
 _TABLES = """
@@ -269,7 +274,7 @@ def unfinished(conn: Connection, house: str, day: date, tables: Collection[str])
         for code, table, what, _ in conn.execute(_UNFINISHED, {"house": house, "day": day}).fetchall()
     ]
     found += [
-        Unfinished(code="slip_gap", table=None, what=f"{gap.kind} {span(gap.first, gap.last)}") for gap in gaps(conn, house)
+        Unfinished(code="slip_gap", table=None, what=f"{gap.kind} {span(gap.first, gap.last)}") for gap in gaps(conn, house, day)
     ]
     for each in standings(conn):
         missing = accounted(each).missing() if each.table in tables else []

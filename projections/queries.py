@@ -165,6 +165,11 @@ class ProjectionPosition(msgspec.Struct, frozen=True, kw_only=True):
     stop_reason: str | None
 
 
+def beyond(projections: Sequence[ProjectionPosition], end: int) -> list[str]:
+    """The projections that stand beyond `end`, the last position that was drawn: they pass over whatever comes up to there."""
+    return [each.name for each in projections if int(each.position) > end]
+
+
 def balances(conn: Connection, account_prefix: str | None = None, currency: str | None = None) -> list[Balance]:
     """Balances by account, then currency; of the accounts that begin with a prefix, or in one currency only."""
     rows = conn.execute(

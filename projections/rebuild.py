@@ -192,7 +192,9 @@ def compare(dsn: str) -> Compared:
             live.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
             reached = folded_to(live, LIVE)
             for projection in PROJECTIONS:
-                catch_up(built, BUILT, upto=reached[projection.name], projections=(projection,), batch=BATCH)
+                catch_up(
+                    built, BUILT, upto=_within_the_log(built, reached[projection.name]), projections=(projection,), batch=BATCH
+                )
             at = folded_to(built, BUILT)
             tables, left_out = [], {}
             for projection in PROJECTIONS:
@@ -459,7 +461,8 @@ def _switch(conn: Connection, folding: Connection) -> tuple[int, list[str]]:
 
 def _bring_level(conn: Connection, folding: Connection) -> int:
     """Folds what was built to where the live tables are, which stand still meanwhile; the lowest position of any."""
-    live, stopped = folded_to(conn, LIVE), _stopped(conn, LIVE)
+    stopped = _stopped(conn, LIVE)
+    live = {name: _within_the_log(folding, position) for name, position in folded_to(conn, LIVE).items()}
     for projection in PROJECTIONS:
         catch_up(folding, BUILT, upto=live[projection.name], projections=(projection,), batch=BATCH)
     built, stuck = folded_to(folding, BUILT), _stopped(folding, BUILT)
@@ -472,6 +475,11 @@ def _bring_level(conn: Connection, folding: Connection) -> int:
             )
     assert all(built[name] >= live[name] for name in live if name not in stuck), "what was built is where the live tables are"
     return min(built.values())
+
+
+def _within_the_log(conn: Connection, position: int) -> int:
+    """Where live tables are that stand at this position: at the log's end, where it is one that was never drawn."""
+    return position if position <= log.drawn(conn) else log.head(conn)
 
 
 _VIEWS = """

@@ -235,7 +235,8 @@ def _stop(conn: Connection, projection: Projection, schema: str, error: Exceptio
             "updated_at = clock_timestamp() WHERE name = %s",
             (at, reason, projection.name),
         )
-    _log.error("projection %s stopped at position %d: %s", projection.name, at, reason, exc_info=error)
+    known = isinstance(error, Refusal)  # of what the code foresaw its words say all; where it did not, a trace says where
+    _log.error("projection %s stopped at position %d: %s", projection.name, at, reason, exc_info=None if known else error)
 
 
 class Runner:

@@ -95,7 +95,8 @@ def span(conn: Connection, start: Moment | None, until: Moment | None) -> Span:
     moments.verify_reached(conn, last, "--until")
     if until is not None and last < first - 1:
         raise Refusal("LGR-0771", f"it would end at position {last}, before position {first}", field="--until", value=str(until))
-    moments.verify_reached(conn, first - 1, "--from")
+    if first - 1 > moments.reached(conn):  # one behind the last is where nothing came yet
+        moments.verify_reached(conn, first, "--from")
     return Span(first, last)
 
 

@@ -109,7 +109,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "postEvents": (
         *("LGR-0101", "LGR-0102", "LGR-0109", "LGR-0110", "LGR-0113"),
         *EVENT,
-        "LGR-0505",
+        *("LGR-0505", "LGR-0525"),
         *_KNOWN,
     ),
     "getFeed": (*_KNOWN, "LGR-0504", "LGR-0505", "LGR-0522"),

@@ -34,6 +34,7 @@ from ledger.pages import page
 from ledger.reports import Caller, Report, Verdict
 from ledger.store.server import UNFIT
 from ledger.writer import Writer
+from projections import queries
 from projections.moments import Moment, moment, verify_in_log
 from projections.queries import ProjectionPosition
 from projections.reports import catalog
@@ -258,10 +259,10 @@ class Door:
         waiting = self.writer.waiting
         try:
             with anyio.fail_after(HEALTH_SECONDS):
-                projections, end, age = await self._look(self._standing)
+                projections, end, age, beyond = await self._look(self._standing)
         except (TimeoutError, psycopg.OperationalError, *UNFIT):
             return Health(status="away", waiting=waiting, projections_run=self._projections_run)
-        late = age > BEHIND_SECONDS or any(projection.stopped_at for projection in projections)
+        late = age is None or age > BEHIND_SECONDS or beyond or any(projection.stopped_at for projection in projections)
         return Health(
             status="behind" if late and self._runs_projections else "ok",
             position=str(_reached(projections)),
@@ -271,12 +272,13 @@ class Door:
             projections=projections,
         )
 
-    def _standing(self) -> tuple[list[ProjectionPosition], int, float]:
-        """The projections, the log's end, and the age in seconds of the oldest event that one of them has not folded."""
+    def _standing(self) -> metrics.Standing:
         end = self._reader.end()  # first, so that what was read meanwhile does not show as missing
         projections = self._reader.projections()
         reached = _reached(projections)
-        return projections, end, self._reader.age(reached) if reached < end else 0.0
+        age = self._reader.age(reached) if reached < end else 0.0
+        drawn = max(end, self._reader.drawn())  # last, so that what was folded meanwhile does not show as beyond
+        return metrics.Standing(projections, end, age, frozenset(queries.beyond(projections, drawn)))
 
     async def get_ready(self, request: Request) -> Response:
         parameters(request)

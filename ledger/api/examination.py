@@ -11,6 +11,7 @@ import shutil
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +22,7 @@ import msgspec
 import psycopg
 
 from ledger.errors import Refusal
+from ledger.feed import webhooks
 from ledger.sequences import accounted
 from ledger.store import credentials, log, migrate
 from ledger.store.sequences import set_back, standings
@@ -51,6 +53,9 @@ FINDINGS = {
     "DR-17": "A terminal's epochs go back",
     "DR-18": "A closed gaming day has other figures",
     "DR-19": "Something is posted to a closed gaming day",
+    "DR-20": "A webhook is not sent to, or does not take what it is sent",
+    "DR-21": "A projection is beyond the log's end",
+    "DR-22": "The log's sequence is behind the log",
 }
 """Every code with what was found."""
 
@@ -65,6 +70,10 @@ SOON = timedelta(days=14)
 WAITS_LONG = timedelta(hours=24)
 LONG_AGO = timedelta(days=14)
 """After which nobody is told of a terminal's higher epoch any more: no round has anything of it."""
+OVERDUE = 60.0
+"""Seconds by which a webhook's next try may be late: longer than a message takes, and a service that is started again."""
+FAILURES = 8
+"""Tries in a row that a webhook may not have taken: some minutes of them."""
 QUEUE = 1000
 """Reports that may wait for the next commit."""
 _HEARD = 2.0
@@ -274,6 +283,15 @@ def _waiting(asked: Examination) -> Found:
 # ---------------------------------------------------------------------------------------------------------------- the readers
 
 
+def _log(asked: Examination) -> Found:
+    end = log.last(asked.conn)
+    yield f"up to position {end}"
+    try:
+        log.verify_sequence(asked.conn)
+    except Refusal as refusal:
+        yield _finding("DR-22", f"{refusal.detail}: no event can be appended where one is already", refusal.help or "")
+
+
 def _projections(asked: Examination) -> Found:
     end = log.last(asked.conn)
     [(running,)] = _rows(
@@ -282,9 +300,19 @@ def _projections(asked: Examination) -> Found:
         APPLICATION,
     )
     yield f"run by {running} process{'es' * (running > 1)}" if running else "run by nobody just now"
-    for each in queries.positions(asked.conn):
+    projections = queries.positions(asked.conn)
+    drawn = max(end, log.drawn(asked.conn))  # last, so that what was folded meanwhile does not show as beyond
+    beyond = queries.beyond(projections, drawn)
+    for each in projections:
         behind = max(0, end - int(each.position))
-        yield f"{each.name} at {each.position}, {behind} behind"
+        yield f"{each.name} at {each.position}, {'beyond the end' if each.name in beyond else f'{behind} behind'}"
+        if each.name in beyond:
+            yield _finding(
+                "DR-21",
+                f"{each.name} is at position {each.position}, and the last one that was drawn is {drawn}: what comes up to there "
+                "is passed over, so its tables are of another log, or its position was changed by hand",
+                "roundledger projections rebuild --switch",
+            )
         if each.stopped_at is not None:
             yield _finding(
                 "DR-04",
@@ -292,16 +320,12 @@ def _projections(asked: Examination) -> Found:
                 "repair what it says or install the release that can fold it, then: roundledger projections resume",
             )
         elif behind:
-            [(age,)] = _rows(
-                asked.conn,
-                "SELECT extract(epoch FROM clock_timestamp() - coalesce(body->>'received_at', body->>'recorded_at')::timestamptz)"
-                "::float8 FROM ledger.log WHERE position > %s ORDER BY position LIMIT 1",
-                int(each.position),
-            )
-            if (age or 0.0) > LATE:
+            age = log.age(asked.conn, int(each.position))
+            if age is None or age > LATE:
+                old = "cannot be read" if age is None else f"is {age:.0f} s old"
                 yield _finding(
                     "DR-05",
-                    f"{each.name} is {behind} positions behind; the first event that it lacks is {age:.0f} s old",
+                    f"{each.name} is {behind} positions behind; the first event that it lacks {old}",
                     "see the log of roundledger serve, or of roundledger projections run, whichever runs them"
                     if running
                     else "nobody runs the projections: roundledger serve, or roundledger projections run beside it",
@@ -366,6 +390,32 @@ def _service(asked: Examination) -> Found:
             f"{waiting} reports wait at {asked.service} for the next commit",
             "see the disk's and the server's load; roundledger_append_seconds of /metrics says what a commit takes",
         )
+
+
+def _webhooks(asked: Examination) -> Found:
+    rows = webhooks.webhooks(asked.conn)
+    states = Counter(each.state for each in rows)
+    yield ", ".join(f"{states[state]} {state}" for state in sorted(states)) or "there are none"
+    for each in rows:
+        overdue = None if each.retry_at is None else (asked.now() - each.retry_at).total_seconds()
+        if each.stopped is not None:
+            yield _finding(
+                "DR-20",
+                f"webhook {each.id} to {each.url} is sent nothing any more: {each.stopped}",
+                f"roundledger webhooks retry {each.id}, or remove",
+            )
+        elif overdue is not None and overdue > OVERDUE:
+            yield _finding(
+                "DR-20",
+                f"the next try of webhook {each.id} to {each.url} was due {overdue:.0f} s ago; the last one: {each.failure}",
+                "see the log of roundledger serve; where none runs, nobody sends: roundledger serve",
+            )
+        elif each.failures >= FAILURES:
+            yield _finding(
+                "DR-20",
+                f"webhook {each.id} to {each.url} did not take an event in {each.failures} tries; the last one: {each.failure}",
+                f"have its receiver answer with a 2xx, then: roundledger webhooks retry {each.id}",
+            )
 
 
 # ----------------------------------------------------------------------------------------------------------- what people do
@@ -531,7 +581,9 @@ _CHECKS: tuple[tuple[str, Callable[[Examination], Found], bool], ...] = (
     ("disk", _disk, False),
     ("transactions and locks", _waiting, False),
     ("wake-ups", _bell, False),
+    ("log", _log, True),
     ("projections", _projections, True),
+    ("webhooks", _webhooks, True),
     ("balances", _books, True),
     ("terminals", _terminals, True),
     ("keys and tokens", _credentials, True),

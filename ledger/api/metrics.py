@@ -6,8 +6,10 @@ number of series, whoever asks for what.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from prometheus_client import (
     CollectorRegistry,
@@ -30,6 +32,18 @@ _SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 disable_created_metrics()  # type: ignore[no-untyped-call]  # of when each series began: nobody asks for that
 _NOBODY: Mapping[str, int] = {}
 _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})
+
+
+class Standing(NamedTuple):
+    """How far the read side is."""
+
+    projections: list[ProjectionPosition]
+    end: int
+    """The last event in the log."""
+    age: float | None
+    """Seconds since the oldest event was received that one of the projections has not folded; None where it cannot be read."""
+    beyond: frozenset[str]
+    """The projections that stand beyond the last position that was drawn."""
 
 
 class Metrics:
@@ -84,7 +98,7 @@ class Metrics:
         )
         self._lag_seconds = Gauge(
             "roundledger_projection_lag_seconds",
-            "Age of the oldest event that the slowest projection has not folded.",
+            "Age of the oldest event that the slowest projection has not folded; NaN where that event cannot be read.",
             registry=registry,
         )
         self._run = Gauge(
@@ -92,6 +106,12 @@ class Metrics:
         )
         self._stopped = Gauge(
             "roundledger_projection_stopped", "1 where a projection stands still.", ("projection",), registry=registry
+        )
+        self._beyond = Gauge(
+            "roundledger_projection_beyond_log",
+            "1 where a projection stands beyond the log's end, and passes over what comes.",
+            ("projection",),
+            registry=registry,
         )
 
         self._fed = Counter("roundledger_feed_events", "Events that were given to readers of the feed.", registry=registry)
@@ -176,7 +196,7 @@ class Metrics:
     def exposition(
         self,
         waiting: int,
-        standing: tuple[Sequence[ProjectionPosition], int, float] | None,
+        standing: Standing | None,
         following: Sequence[int] = (),
         webhooks: Mapping[str, int] = _NOBODY,
         *,
@@ -190,8 +210,8 @@ class Metrics:
         self._waiting.set(waiting)
         self._database.set(standing is not None)
         if standing is not None:
-            projections, end, age = standing
-            self._lag_seconds.set(age)
+            projections, end, age, beyond = standing
+            self._lag_seconds.set(math.nan if age is None else age)
             self._webhook_lag.clear()
             for id, position in webhooks.items():
                 self._webhook_lag.labels(id).set(max(0, end - position))
@@ -199,4 +219,5 @@ class Metrics:
             for each in projections:
                 self._lag_events.labels(each.name).set(max(0, end - int(each.position)))
                 self._stopped.labels(each.name).set(each.stopped_at is not None)
+                self._beyond.labels(each.name).set(each.name in beyond)
         return generate_latest(self.registry)

@@ -74,15 +74,13 @@ class SqlReader:
         with self._snapshot() as conn:
             return log.last(conn)
 
-    def age(self, position: int) -> float:
+    def drawn(self) -> int:
         with self._snapshot() as conn:
-            row = conn.execute(
-                "SELECT extract(epoch FROM clock_timestamp()"
-                " - coalesce(body->>'received_at', body->>'recorded_at')::timestamptz) "
-                "FROM ledger.log WHERE position > %s ORDER BY position LIMIT 1",
-                (position,),
-            ).fetchone()
-        return max(0.0, float(row[0])) if row is not None and row[0] is not None else 0.0
+            return log.drawn(conn)
+
+    def age(self, position: int) -> float | None:
+        with self._snapshot() as conn:
+            return log.age(conn, position)
 
     def verify_schema(self) -> None:
         with self._pool.connection() as conn:

@@ -31,7 +31,9 @@ from ledger.errors import Refusal
 from ledger.feed.courier import OPTIONS, Courier, Options
 from ledger.feed.source import Source
 from ledger.reports import Report, Verdict
+from ledger.store import log
 from ledger.store.migrate import require_current
+from ledger.store.server import session
 from ledger.writer import Writer
 from projections.process import RunnerProcess
 
@@ -119,10 +121,13 @@ def opened(
     for none; `feed_limits` what the feed's streams are held to; `courier` how patiently webhooks are sent to. `now` is the
     service's clock, by which it says when it received something.
 
-    Refuses a schema that is not this program's (LGR-0502, never changed here), a database that cannot be reached (LGR-0501), a
-    host beyond this machine while no terminal has a live key (LGR-0712) and what `Server` refuses.
+    Refuses a schema that is not this program's (LGR-0502, never changed here), a sequence behind the log (LGR-0525), a database
+    that cannot be reached (LGR-0501), a host beyond this machine while no terminal has a live key (LGR-0712) and what `Server`
+    refuses.
     """
     require_current(dsn)
+    with session(dsn) as conn:
+        log.verify_sequence(conn)
     beyond = not is_loopback(host, port)
     rounds = Rounds(dsn, verify_closing=Closings(dsn).verify, verify_player=Erasures(dsn).verify)
     try:

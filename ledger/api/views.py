@@ -136,8 +136,9 @@ Run = Literal["here", "not here"]
 
 class Health(View, frozen=True, kw_only=True):
     """The service lives. `behind`: a projection stands still or is more than ten seconds late, so that reads miss what came
-    after. `away`: the database does not answer, and nothing more is known. Of projections that are not run here `ok` says
-    nothing; how far they are stands in `projections` all the same."""
+    after, or stands beyond the log's end, so that it will pass over what comes. `away`: the database does not answer, and
+    nothing more is known. Of projections that are not run here `ok` says nothing; how far they are stands in `projections`
+    all the same."""
 
     status: Literal["ok", "behind", "away"]
     position: Position | None = None
@@ -195,8 +196,11 @@ class Reader(Protocol):
     def end(self) -> int:
         """The position of the last event in the log."""
 
-    def age(self, position: int) -> float:
-        """Seconds since the first event behind a position was received; 0 where there is none."""
+    def drawn(self) -> int:
+        """The last position that was ever given out."""
+
+    def age(self, position: int) -> float | None:
+        """Seconds since the first event behind a position was received; 0 where there is none, None where it cannot be read."""
 
     def verify_schema(self) -> None:
         """Whether the database has this release's schema. Raises what `ledger.store.migrate.require_current` does."""

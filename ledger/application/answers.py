@@ -11,7 +11,7 @@ from eventsourcing.persistence import DataError, IntegrityError, InterfaceError,
 
 from ledger.errors import Refusal
 from ledger.reports import Report, Verdict
-from ledger.store.recorder import Receipt
+from ledger.store.recorder import Receipt, SequenceBehind
 from ledger.store.server import UNFIT
 
 _log = logging.getLogger(__name__)
@@ -22,6 +22,8 @@ _ENVELOPE = frozenset({"specversion", "id", "source", "type", "subject", "time",
 
 def of_the_database(error: BaseException) -> BaseException | None:
     """What the database said, where it is the reason and not what it was given: psycopg's own error behind the library's."""
+    if isinstance(error, SequenceBehind):
+        return error
     cause = error.__cause__ if isinstance(error, PersistenceError) else error
     if isinstance(cause, (psycopg.OperationalError, psycopg.InterfaceError, *UNFIT)):
         return cause
@@ -33,6 +35,8 @@ def as_it_said() -> Iterator[None]:
     """psycopg's errors in the place of the library's, for callers who know nothing of the library."""
     try:
         yield
+    except SequenceBehind as error:
+        raise unanswered(error) from error
     except PersistenceError as error:
         if (cause := of_the_database(error)) is None or cause is error:
             raise
@@ -41,6 +45,11 @@ def as_it_said() -> Iterator[None]:
 
 def unanswered(cause: BaseException) -> Refusal:
     """The refusal of a group of which nobody knows what became; retryable, since the retry finds out."""
+    if isinstance(cause, SequenceBehind):
+        _log.error("nothing can be appended: %s", cause)
+        return Refusal(
+            "LGR-0525", str(cause), help="roundledger doctor, which says what to set it to; then send the same events again"
+        )
     reason = str(cause).splitlines()[0] if str(cause) else type(cause).__name__
     again = "send the same events again with the same ids: what was stored is answered as replayed"
     if isinstance(cause, psycopg.errors.LockNotAvailable | psycopg.errors.QueryCanceled):

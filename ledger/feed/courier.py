@@ -69,6 +69,11 @@ class Options(NamedTuple):
         most = min(self.longest, self.first * 2.0 ** min(failures - 1, 60))
         return random.uniform(most / 2, most)  # noqa: S311 - nobody gains by guessing it
 
+    def until(self, moment: datetime, now: datetime) -> float:
+        """Seconds to wait for the moment of a try that was written down, perhaps by a process that has ended since: none where it
+        has passed, and no more than the longest pause where a clock was set back."""
+        return min(max(0.0, (moment - now).total_seconds()), self.longest)
+
 
 OPTIONS = Options()
 
@@ -251,7 +256,7 @@ class _Delivery:
         """Sends one event until it is taken or given up."""
         while True:
             if self._retry_at is not None:
-                await anyio.sleep((self._retry_at - datetime.now(UTC)).total_seconds())
+                await anyio.sleep(self._options.until(self._retry_at, datetime.now(UTC)))
             failure = await self._post(client, item)
             if failure is None:
                 self._failures, self._retry_at = 0, None

@@ -116,6 +116,33 @@ def drawn(conn: Connection) -> int:
     return int(row[0])
 
 
+def age(conn: psycopg.Connection[Any], position: int) -> float | None:
+    """Seconds since the first event after a position was received; 0 where there is none, None where it cannot be read."""
+    try:
+        with conn.transaction():
+            row = conn.execute(
+                "SELECT extract(epoch FROM clock_timestamp() - coalesce(body->>'received_at', body->>'recorded_at')::timestamptz)"
+                "::float8 FROM ledger.log WHERE position > %s ORDER BY position LIMIT 1",
+                (position,),
+            ).fetchone()
+    except (psycopg.DataError, psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex):
+        return None
+    if row is None:
+        return 0.0
+    return None if row[0] is None else max(0.0, float(row[0]))
+
+
+def verify_sequence(conn: Connection) -> None:
+    """Whether the positions that will be drawn are free. Raises Refusal LGR-0525 where the sequence is behind the log."""
+    stored = last(conn)  # first: whoever appends meanwhile draws before anybody sees it
+    if (given := drawn(conn)) < stored:
+        raise Refusal(
+            "LGR-0525",
+            f"the sequence ledger.positions is at {given}, and the log goes up to position {stored}",
+            help=f"with nothing running: SELECT setval('ledger.positions', {stored}); then roundledger verify",
+        )
+
+
 @cache
 def _horizon(schema: str) -> str:
     asked = sql.SQL("SELECT up_to, fence::text::bigint, oldest::text::bigint FROM {}.horizon(%s)")

@@ -119,6 +119,13 @@ class LeaseLost(IntegrityError):
     """The append named an epoch that has passed: another process has taken the table since. Nothing was stored."""
 
 
+class SequenceBehind(DatabaseError):
+    """The position that was drawn is taken: the sequence was set back. Nothing was stored, and to decide again does not help."""
+
+    def __init__(self) -> None:
+        super().__init__("the sequence ledger.positions gives positions that the log has already")
+
+
 class Occupied(Exception):
     """Tables that were to be without a round have one open."""
 
@@ -377,6 +384,8 @@ class LedgerRecorder(PostgresApplicationRecorder):
         if isinstance(error, struct.error):
             return DataError(f"a number does not fit its column: {error}")
         if isinstance(error, psycopg.errors.UniqueViolation):
+            if _is_of_a_position(error):
+                return SequenceBehind()
             return (LeaseLost if error.diag.constraint_name == "leases_pkey" else IntegrityError)(str(error))
         if isinstance(error, psycopg.DataError | psycopg.IntegrityError | psycopg.errors.ProgramLimitExceeded):
             return DataError(str(error))
@@ -393,18 +402,24 @@ class LedgerRecorder(PostgresApplicationRecorder):
         Raises Occupied where one of the tables `unoccupied` has a round open, and the library's IntegrityError where the version
         is there already; nothing is stored then.
         """
-        with self.datastore.transaction(commit=True) as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended('round-ledger premises', 0))")
-            cursor.execute(
-                "SELECT table_id, round FROM ledger.open_rounds WHERE table_id = ANY(%s) ORDER BY table_id", (list(unoccupied),)
-            )
-            occupied = {row["table_id"]: row["round"] for row in cursor.fetchall()}
-            if occupied:
-                raise Occupied(occupied)
-            cursor.execute(
-                "INSERT INTO ledger.events (originator_id, originator_version, topic, state) VALUES (%s, %s, %s, %s)",
-                (stored_event.originator_id, stored_event.originator_version, stored_event.topic, stored_event.state),
-            )
+        try:
+            with self.datastore.transaction(commit=True) as cursor:
+                cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended('round-ledger premises', 0))")
+                cursor.execute(
+                    "SELECT table_id, round FROM ledger.open_rounds WHERE table_id = ANY(%s) ORDER BY table_id",
+                    (list(unoccupied),),
+                )
+                occupied = {row["table_id"]: row["round"] for row in cursor.fetchall()}
+                if occupied:
+                    raise Occupied(occupied)
+                cursor.execute(
+                    "INSERT INTO ledger.events (originator_id, originator_version, topic, state) VALUES (%s, %s, %s, %s)",
+                    (stored_event.originator_id, stored_event.originator_version, stored_event.topic, stored_event.state),
+                )
+        except IntegrityError as error:
+            if _is_of_a_position(error.__cause__):
+                raise SequenceBehind from error
+            raise
         self.datastore.bell.ring()
 
     def hindrances(self, closing: Closing) -> list[Hindrance]:
@@ -522,6 +537,11 @@ class LedgerRecorder(PostgresApplicationRecorder):
     def subscribe(self, gt: int | None = None, topics: Sequence[str] = ()) -> Subscription[ApplicationRecorder]:
         """The library's subscription after position `gt`."""
         return LogSubscription(self, gt, topics)
+
+
+def _is_of_a_position(error: BaseException | None) -> bool:
+    """Whether what is there already is a position, which are drawn so that none is given twice."""
+    return isinstance(error, psycopg.errors.UniqueViolation) and error.diag.constraint_name == "events_position"
 
 
 def _one_of(event: StoredEvent, claim: Claim, table: str, epoch: int) -> tuple[bytes, list[bytes]]:

@@ -19,12 +19,14 @@ import contextlib
 import csv
 import io
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
 from ledger.errors import Refusal
@@ -222,6 +224,18 @@ _WIDTHS: dict[Kind, int] = {"id": 38, "time": 28, "text": 16, "amount": 18}
 
 def write_xlsx(report: Report, out: Out) -> None:
     """See above. Raises Refusal LGR-0121 for more rows than a sheet holds."""
+    # It is a zip, which is ended whatever happens: made into a pipe that nobody reads any more it fails once more at that.
+    with SpooledTemporaryFile(max_size=_SPOOLED) as made:
+        _make_xlsx(report, made)
+        made.seek(0)
+        shutil.copyfileobj(made, out)
+
+
+_SPOOLED = 1 << 20
+"""Bytes of a workbook beyond which it is kept on disk until it is whole."""
+
+
+def _make_xlsx(report: Report, out: Out) -> None:
     import xlsxwriter  # type: ignore[import-untyped]  # it has no stubs
 
     columns = report.shown

@@ -13,7 +13,7 @@ from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import msgspec
 import psycopg
@@ -26,6 +26,8 @@ from ledger.money import format_plain
 from ledger.property import Table, to_toml
 from ledger.reports import WithdrawBet
 from ledger.store import log
+from projections.journal.forms import FORMS as JOURNALS
+from projections.reports.writers import FORMS
 from projections.runner import catch_up
 from tests.e2e.process import ROOT, environment, printed, roundledger, to_nobody
 from tests.support import DEMO, Terminal, accepted, house
@@ -385,6 +387,59 @@ def test_a_reader_that_goes_away_is_no_difference(command: str, form: tuple[str,
         assert done.returncode == 141, done.stderr
         assert "Traceback" not in done.stderr
         assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [f"report bets --format {form}" for form in ("table", *FORMS)] + [f"journal export --format {form}" for form in JOURNALS],
+)
+def test_a_reader_of_any_form_that_goes_away_is_no_difference(words: str, played: tuple[str, Terminal]) -> None:
+    dsn, _ = played
+    done = to_nobody([sys.executable, "-m", "cli", *words.split()], LEDGER_DSN=dsn)
+    assert (done.returncode, "Traceback" in done.stderr, "Exception ignored" in done.stderr) == (141, False, False), done.stderr
+
+
+def test_what_is_known_of_a_fault_is_said_in_a_line_and_without_a_traceback(played: tuple[str, Terminal]) -> None:
+    """By a command line; of a fault that nobody foresaw, too."""
+    dsn, _ = played
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        for state in (b"{}", b"{"):
+            conn.execute(
+                "INSERT INTO ledger.events (originator_id, originator_version, topic, state) VALUES (%s, 1, 'BetPlaced.v1', %s)",
+                (uuid4(), state),
+            )
+    done = roundledger("projections", "rebuild", LEDGER_DSN=dsn, code=1)
+    assert "stopped at position" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_account_that_had_not_moved_by_then_is_not_told_to_be_none(played: tuple[str, Terminal]) -> None:
+    dsn, _ = played
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        catch_up(conn)
+    for account in ("win/R01", "win/", "win/R*"):
+        notes = printed("balances", account, "--at", "0", LEDGER_DSN=dsn)["notes"]
+        assert f"{account.removesuffix('*')} has not moved up to position 0" in notes
+    assert "no account is named win/R1" in str(printed("balances", "win/R1", "--at", "0", LEDGER_DSN=dsn)["notes"])
+    foreign = printed("balances", "win/R01", "--currency", "HKD", LEDGER_DSN=dsn)["notes"]
+    assert any("win/R01 has not moved in HKD" in note for note in foreign)
+
+
+@pytest.mark.parametrize("option", ["--from", "--until"])
+def test_a_position_beyond_the_log_is_named_as_it_was_typed(option: str, played: tuple[str, Terminal]) -> None:
+    dsn, _ = played
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        catch_up(conn)
+    said = roundledger("trace", "win/R01", option, "99999999", LEDGER_DSN=dsn, code=2).stderr
+    assert "99999999" in said
+    assert "99999998" not in said
+    assert option in said
+
+
+def test_a_form_that_was_given_is_not_asked_for(played: tuple[str, Terminal], tmp_path: Path) -> None:
+    for given in ((), ("--format", "table")):
+        said = roundledger("report", "ggr", *given, "--out", str(tmp_path / "x"), LEDGER_DSN=played[0], code=2).stderr
+        assert "give another --format for the file" in said
 
 
 def test_an_empty_ledger_says_no_activity(dsn: str) -> None:

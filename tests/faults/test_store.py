@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import httpx
+import msgspec
 import psycopg
 import pytest
 from psycopg import conninfo
@@ -20,14 +21,17 @@ from psycopg.rows import tuple_row
 
 from ledger.api.app import create_app
 from ledger.api.reader import SqlReader
+from ledger.api.serve import opened
 from ledger.api.server import Server
 from ledger.application import Rounds
+from ledger.errors import Refusal
 from ledger.events import BetPlaced, PayoutMade
 from ledger.reports import Report, Verdict
 from ledger.store import log, waits
 from ledger.store.lease import Leases
 from ledger.store.recorder import LedgerDatastore
 from ledger.writer import Writer
+from tests.faults.conftest import HOUSE
 from tests.faults.proxy import Proxy
 from tests.integration.api.conftest import Floor, serving
 from tests.integration.projections.support import content, folded
@@ -213,6 +217,26 @@ def test_b40_the_tries_are_bounded_and_the_answer_is_retryable(dsn: str, rounds:
         assert (verdict.refusal.code, verdict.refusal.meaning.retryable) == ("LGR-0503", True)
         conn.execute("DROP TRIGGER fail ON ledger.events")
     assert codes(rounds.post([bet])) == ["accepted"]
+
+
+def test_a_sequence_that_was_set_back_is_named_and_no_other_writer_is_blamed(dsn: str, rounds: Rounds) -> None:
+    """One event by itself, several with a new round, and a configuration; a service does not start. Set right, all goes on."""
+    table, other = Terminal(), Terminal(table="R02")
+    accepted(rounds.post([table.open(), table.bet("red"), table.bet("odd")]))
+    later = table.bet("black"), other.open()
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("SELECT setval('ledger.positions', 1)")
+        for report in later:
+            with pytest.raises(Refusal, match="LGR-0525") as refused:
+                rounds.post([report])
+            assert refused.value.meaning.retryable
+        with pytest.raises(Refusal, match="LGR-0525"):
+            rounds.apply_property(msgspec.structs.replace(HOUSE, clock_tolerance=60))
+        with pytest.raises(Refusal, match="LGR-0525"), opened(dsn, port=0):
+            pass
+        conn.execute("SELECT setval('ledger.positions', (SELECT max(notification_id) FROM ledger.events))")
+        log.verify_sequence(conn)
+    assert codes(rounds.post(list(later))) == ["accepted", "accepted"]
 
 
 def test_b40_a_real_deadlock(dsn: str, rounds: Rounds) -> None:

@@ -19,6 +19,9 @@ from psycopg import sql
 from cli.main import roundledger
 from ledger.api.closings import Closings
 from ledger.application import Rounds
+from ledger.days import earliest
+from ledger.errors import Refusal
+from ledger.houses import since
 from ledger.reports import (
     ApproveCorrection,
     CloseDay,
@@ -373,6 +376,8 @@ def test_what_is_unfinished_is_told_by_its_code(rounds: Rounds, dsn: str) -> Non
         catch_up(conn)
         found = [(each.code, each.table) for each in days.unfinished(conn, "DEMO", DAY, ())]
         assert [(gap.kind, gap.first, gap.last) for gap in days.gaps(conn)] == [("fill", 2, 4)]
+        before = days.unfinished(conn, "DEMO", DAY - timedelta(1), ())
+        assert before == [], "numbers between slips of a later day are of no day before it"
     assert found == [
         ("open_round", "R01"),
         ("unconfirmed_slip", "R01"),
@@ -381,6 +386,37 @@ def test_what_is_unfinished_is_told_by_its_code(rounds: Rounds, dsn: str) -> Non
         ("missing_drop", "R01"),
         ("slip_gap", None),
     ]
+
+
+def test_days_before_the_first_and_to_come_are_told_as_such(dsn: str, rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a closed one when it was closed, and with which words."""
+    monkeypatch.setenv("LEDGER_DSN", dsn)
+    slips = Slips()
+    accepted(rounds.post([*play(Terminal(), START), slips.fill((100, 1), received_at=START)]))
+
+    def told(day: date) -> Any:
+        shown = CliRunner().invoke(roundledger, ["day", "status", day.isoformat(), "--json"])
+        assert shown.exit_code == 0, shown.output
+        return json.loads(shown.stdout)
+
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        catch_up(conn)
+        begun = earliest(since(conn, "DEMO") or DAY)
+    before = begun - timedelta(1)
+    assert (told(before)["standing"], told(before)["unfinished"]) == (f"none: the ledger begins with {begun}", [])
+    refused = CliRunner().invoke(roundledger, ["day", "close", before.isoformat()])
+    assert isinstance(refused.exception, Refusal)
+    assert refused.exception.code == "LGR-0276"
+    later = told(date(2999, 1, 1))
+    assert later["standing"].startswith("to come: it is ")
+    assert later["unfinished"] == []
+    said = closing(dsn, despite=tuple(code for code in days.UNFINISHED if code != days.OPEN_ROUND))
+    accepted(rounds.post([msgspec.structs.replace(said, body=msgspec.structs.replace(said.body, note="no box was out"))]))
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        catch_up(conn)
+    shown = told(DAY)
+    assert (shown["standing"], shown["note"]) == ("closed by C-1", "no box was out")
+    assert shown["closed_at"].endswith("Z")
 
 
 def test_a_closing_that_comes_through_the_door_has_to_acknowledge_what_day_close_asks_for(

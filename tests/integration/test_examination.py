@@ -24,6 +24,8 @@ from cli.main import run
 from ledger.api import examination
 from ledger.api.examination import FINDINGS, Checked, Examination, examine
 from ledger.events import GamingDayClosed
+from ledger.feed import webhooks
+from ledger.feed.wanted import ALL
 from ledger.reports import ApproveCorrection, CloseDay, HoldRound, ProposeCorrection, ReleaseRound, days_stream
 from ledger.store import credentials, wake
 from ledger.store.sequences import SetBack, set_back
@@ -76,6 +78,20 @@ def poison(dsn: str, _: Patch) -> None:
     with connected(dsn) as conn:
         store_raw(conn, "BetPlaced.v1", b"{}", uuid4(), 1)
         catch_up(conn)
+
+
+def webhook(change: str) -> Callable[[str, Patch], Any]:
+    """There are two webhooks, and this became of one."""
+
+    def provoke(dsn: str, _: Patch) -> None:
+        with connected(dsn) as conn:
+            added, other = [webhooks.add(conn, "https://example.com/", ALL, 0, plain=False, private=False)[0] for _ in range(2)]
+            conn.execute(
+                "UPDATE ledger.webhooks SET failures = 3, retry_at = now() - interval '5 seconds' WHERE id = %s", (other.id,)
+            )
+            conn.execute(f"UPDATE ledger.webhooks SET {change} WHERE id = %s".encode(), (added.id,))
+
+    return provoke
 
 
 def late(dsn: str, _: Patch) -> None:
@@ -312,6 +328,11 @@ FAULTS: list[tuple[str, str, Provoke]] = [
     ("DR-18", "a closing changed in the log", changed_in_the_closing),
     ("DR-19", "a round that was open at the closing", open_as_it_was_closed),
     ("DR-19", "a slip that the figures do not have", signed_after_the_figures_were_read),
+    ("DR-21", "positions that no log has", sql("UPDATE projection.positions SET position = position + 1000")),
+    ("DR-22", "a sequence that was set back", sql("SELECT setval('ledger.positions', 3)")),
+    ("DR-20", "a webhook that is stopped", webhook("stopped = 'it answered 410: it wants no more'")),
+    ("DR-20", "a webhook that nobody sends to", webhook("failures = 1, retry_at = now() - interval '2 minutes'")),
+    ("DR-20", "a webhook that takes nothing", webhook("failures = 9, retry_at = now() + interval '2 minutes'")),
 ]
 
 
@@ -329,6 +350,28 @@ def test_each_fault_has_its_code_and_no_other_has(day: str, code: str, fault: st
             assert finding.title == FINDINGS[finding.code]
             assert finding.detail
             assert finding.fix
+
+
+def test_a_projection_beyond_the_log_is_right_again_by_what_the_finding_says(
+    day: str, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LEDGER_DSN", day)
+    sql("UPDATE projection.positions SET position = position + 1000")(day, monkeypatch)
+    assert run(["projections", "status"]) == 1
+    assert "beyond the last position that was drawn" in " ".join("".join(capsys.readouterr()).split())
+    assert run(["projections", "rebuild", "--switch"]) == 0
+    assert run(["projections", "status"]) == 0
+    assert codes(list(examine(day))) <= {TESTS_HAVE, "DR-12", "DR-13"}
+
+
+@pytest.mark.parametrize("raw", [b"{", b"[]", b'{"received_at": "soon"}', b"\xff", b"[" * 50000])
+def test_an_event_that_cannot_be_read_and_was_not_come_to_yet_is_told_as_such(day: str, raw: bytes) -> None:
+    with connected(day) as conn:
+        store_raw(conn, "BetPlaced.v1", raw, uuid4(), 1)
+        conn.execute("UPDATE projection.positions SET stopped_at = NULL")
+    done = {check.name: check for check in examine(day)}
+    assert {finding.code for finding in done["projections"].findings} == {"DR-05"}
+    assert "cannot be read" in done["projections"].findings[0].detail
 
 
 def test_a_day_that_was_closed_as_it_should_be_stays_so_whatever_is_put_right_of_it(dsn: str) -> None:

@@ -21,6 +21,7 @@ from ledger.api.serve import opened
 from ledger.errors import Refusal
 from tests.integration.api.conftest import Floor, serving
 from tests.integration.homes import eventually
+from tests.integration.projections.support import connected, store_raw
 
 
 def test_a_round_from_the_first_post_to_the_report(floor: Floor) -> None:
@@ -402,3 +403,14 @@ def test_b12_a_terminal_that_posts_a_hundred_times_too_much_is_refused_with_the_
     assert problem["errors"] == [{"field": "data.stake", "value": "50000000"}]
     assert "MOP 5000.00" in problem["detail"]
     assert "MOP 495000.00 above it" in problem["detail"]
+
+
+def test_an_event_that_cannot_be_read_leaves_the_service_able_to_say_how_it_is(floor: Floor, dsn: str) -> None:
+    with connected(dsn) as conn:
+        store_raw(conn, "BetPlaced.v1", b"{", uuid4(), 1)
+    assert eventually(lambda: any(each.get("stopped_by") for each in floor.client.get("/healthz").json()["projections"]))
+    health = floor.client.get("/healthz")
+    assert (health.status_code, health.json()["status"]) == (200, "behind")
+    seen = floor.client.get("/metrics")
+    assert seen.status_code == 200
+    assert "roundledger_projection_lag_seconds NaN" in seen.text

@@ -256,6 +256,21 @@ def test_a_process_that_lost_its_session_writes_nothing_more(dsn: str, server_ds
     assert list(dict.fromkeys(receiver.taken())) == there
 
 
+@pytest.mark.parametrize("off", ["-30 days", "-1 second", "30 days"])
+def test_whenever_the_next_try_was_to_be_the_next_service_sends_and_goes_on(dsn: str, off: str) -> None:
+    """What another process wrote down may be long past, or lie far ahead by a clock that was set back since."""
+    with Receiver() as receiver:
+        added, _ = add(dsn, receiver.url)
+        there = play(dsn)
+        with psycopg.connect(dsn) as conn:
+            conn.execute("UPDATE ledger.webhooks SET failures = 2, failure = 'x', retry_at = now() + %s::interval", (off,))
+        with sending(dsn):
+            assert eventually(lambda: look(dsn, added).delivered == len(there), 5)
+    assert receiver.taken() == there
+    found = look(dsn, added)
+    assert (found.state, found.retry_at) == ("delivering", None)
+
+
 def test_a_webhook_that_is_removed_is_sent_nothing_more(dsn: str) -> None:
     with Receiver() as receiver:
         added, _ = add(dsn, receiver.url)

@@ -227,10 +227,14 @@ def bet(**changes: object) -> bytes:
     ],
 )
 @pytest.mark.parametrize("batch", [1, 5000])
-def test_a_poison_event_stops_its_projection_and_no_other(dsn: str, state: bytes, reason: str, batch: int) -> None:
+def test_a_poison_event_stops_its_projection_and_no_other(
+    dsn: str, state: bytes, reason: str, batch: int, caplog: pytest.LogCaptureFixture
+) -> None:
     with connected(dsn) as conn:
         at = broken_log(conn, BetPlaced.TOPIC, state)
         catch_up(conn, batch=batch)
+        [said] = [record for record in caplog.records if "stopped at position" in record.getMessage()]
+        assert bool(said.exc_info) == ("overflow" in reason), "a trace of what nobody foresaw alone"
         ledger, tables = queries.positions(conn)
         assert ledger.stopped_by == str(at)
         assert ledger.position == str(at - 1), "everything before it is folded"

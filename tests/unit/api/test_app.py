@@ -85,7 +85,10 @@ class Reader:
     def end(self) -> int:
         return 14
 
-    def age(self, position: int) -> float:
+    def drawn(self) -> int:
+        return 1 << 40
+
+    def age(self, position: int) -> float | None:
         return 0.5
 
     def verify_schema(self) -> None:

@@ -187,6 +187,21 @@ def test_projections_that_keep_failing_show_as_behind(door: Door, monkeypatch: p
     assert "roundledger_projections_run 1.0" in metrics(door)
 
 
+def test_what_cannot_be_read_and_what_is_beyond_the_log_show_as_behind(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door.reader, "end", lambda: 1000)
+    monkeypatch.setattr(door.reader, "age", lambda _: None)
+    assert door.get("/healthz").json()["status"] == "behind"
+    assert "roundledger_projection_lag_seconds NaN" in metrics(door)
+    monkeypatch.setattr(door.reader, "age", lambda _: 0.5)
+    ledger, tables = door.reader.projections()
+    monkeypatch.setattr(door.reader, "projections", lambda: [ledger, msgspec.structs.replace(tables, position=str(10**6))])
+    assert door.get("/healthz").json()["status"] == "ok"
+    assert 'roundledger_projection_beyond_log{projection="tables"} 0.0' in metrics(door)
+    monkeypatch.setattr(door.reader, "drawn", lambda: 2000)
+    assert door.get("/healthz").json()["status"] == "behind"
+    assert 'roundledger_projection_beyond_log{projection="tables"} 1.0' in metrics(door)
+
+
 def test_a_service_that_runs_no_projections_answers_for_none_and_shows_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(projections=False) as door:
         ledger, tables = door.reader.projections()
