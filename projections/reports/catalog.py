@@ -270,13 +270,14 @@ _add(
         "corrections",
         "Register of corrections",
         "Every correction: who asked for what and why, who else approved or declined it, what it changed.",
-        Source("corrections", ("proposed_position",), places=OF_MONEY),
+        Source("corrections", ("proposed_position",), places=OF_MONEY, days=("gaming_day", "posted_day")),
         (
             Column("proposed_position", "position", "position"),
             Column("proposed_at", "proposed", "time"),
             Column("correction", "correction", "id", below=1),
             *PLACE,
             DAY,
+            Column("posted_day", "posted day", "date", below=1),
             SHIFT,
             ROUND,
             Column("bet", "bet", "id", below=3),
@@ -307,7 +308,10 @@ _add(
             Column("decided_position", "decided at position", "position", below=5),
         ),
         legend="moved to players: what players got by the correction less what they gave; a table that was owed has a minus",
-        notes=["the gaming day is that of the round, whenever it was corrected"],
+        notes=[
+            "the gaming day is that of the round, whenever it was corrected",
+            "the posted day has what it changed: under earlier, where that of the round was closed; a period finds it by both",
+        ],
         figures=False,
     )
 )

@@ -30,6 +30,8 @@ class Source(NamedTuple):
     """Whether rows alike in all but their sums become one."""
     by_day: bool = True
     """Whether rows are of gaming days."""
+    days: Sequence[str] = ("gaming_day",)
+    """The view's columns by which a period finds a row: one of them has to lie in it."""
     places: Sequence[str] = PLACES
     """The filters that the view knows."""
     posted: bool = False
@@ -186,6 +188,9 @@ def _ordered(key: str, columns: Sequence[Column]) -> sql.Composable:
     return _raw(f'({_source(column)}) COLLATE "C"' if column.kind == "text" else f"({_source(column)})")
 
 
+_COMPARED = {"first": ">=", "last": "<="}
+
+
 def _conditions(source: Source, filters: Filters) -> tuple[list[sql.Composable], dict[str, Any]]:
     found: list[sql.Composable] = [_raw(source.where)] if source.where else []
     parameters: dict[str, Any] = {}
@@ -195,10 +200,9 @@ def _conditions(source: Source, filters: Filters) -> tuple[list[sql.Composable],
             at = sql.Identifier("v", "table_id" if name == "table" else name)
             found.append(sql.SQL("{} = {}").format(at, sql.Placeholder(name)))
             parameters[name] = value
-    if source.by_day:
-        for name, comparison in (("first", ">="), ("last", "<=")):
-            value = getattr(filters, name)
-            if value is not None:
-                found.append(_raw(f"v.gaming_day {comparison} %({name})s"))
-                parameters[name] = value
+    period = {name: value for name in ("first", "last") if (value := getattr(filters, name)) is not None}
+    if source.by_day and period:
+        each = (" AND ".join(f"v.{day} {_COMPARED[name]} %({name})s" for name in period) for day in source.days)
+        found.append(_raw(f"(({') OR ('.join(each)}))"))
+        parameters |= period
     return found, parameters

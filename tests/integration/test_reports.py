@@ -355,3 +355,30 @@ def test_one_bar_of_hold_does_not_flatten_all_others() -> None:
     _clip(axis, [(0, 12.0), (1, 18.0), (2, -15.0), (3, 99999.0), (4, 14.0)])
     assert axis.get_ylim() == (-15.0, 45.0)
     assert [text.get_text() for text in axis.texts] == ["99,999 %"]
+
+
+def test_what_stands_under_earlier_of_a_day_is_in_its_register_of_corrections(conn: psycopg.Connection[Any]) -> None:
+    """Of each day, by the report asked for that day: its sum of corrections posted from other days is its `earlier`."""
+    days = {day for (day,) in conn.execute("SELECT gaming_day FROM report.table_days").fetchall()}
+    said = 0
+    for day in days:
+        of_day = Filters(first=day, last=day)
+        earlier = sum(Decimal(row["earlier"]) for row in rows(made(conn, "ggr", of_day)))
+        listed = [row for row in rows(made(conn, "corrections", of_day)) if row["gaming_day"] != str(day) == row["posted_day"]]
+        moved = sum(Decimal(row["to_players"]) for row in listed if row["kind"] not in ("mispay", "ex_gratia"))
+        assert moved == -earlier
+        said += len(listed)
+        own = [row for row in rows(made(conn, "corrections")) if str(day) in (row["gaming_day"], row["posted_day"])]
+        assert rows(made(conn, "corrections", of_day)) == own
+    assert said
+
+
+def test_a_round_and_its_bets_say_to_which_day_they_were_corrected(day: str) -> None:
+    with connected(day) as conn:
+        found = conn.execute("SELECT round, posted_day FROM report.corrections WHERE posted_day <> gaming_day").fetchall()
+    assert found
+    for round_, posted in found:
+        shown = CliRunner().invoke(roundledger, ["rounds", "show", str(round_), "--json"])
+        assert str(posted) in [one["posted_day"] for one in json.loads(shown.output)["corrections"]]
+        told = CliRunner().invoke(roundledger, ["explain", str(round_)]).output
+        assert f"posted to gaming day {posted}" in told

@@ -368,6 +368,8 @@ def corrections(history: History) -> Figures:
         no = declined.get(id_)
         row |= {"declined_by": text(no.body.get("by")) if no else "", "decline_note": text(no.body.get("note")) if no else ""}
         row["decided_at"] = instant(decided.body["received_at"]) if decided else ""
+        days = [one.body["gaming_day"] for one in of if one.body.get("gaming_day")] or [each.place["gaming_day"]]
+        row["posted_day"] = days[0] if row["status"] == "approved" else ""
         row["decided_position"] = str(decided.position) if decided else ""
         found[(str(event.position),)] = row
     return found

@@ -278,3 +278,15 @@ def test_the_role_reads_the_views_and_nothing_else(conn: psycopg.Connection[Any]
     with pytest.raises(errors.InsufficientPrivilege):
         conn.execute("SELECT ledger.next_position()")
     assert conn.execute("SELECT rolcanlogin FROM pg_roles WHERE rolname = 'ledger_report'").fetchone() == (False,)
+
+
+def test_a_correction_names_the_day_to_which_it_is_posted(conn: psycopg.Connection[Any]) -> None:
+    """The same day as what it made: of corrected bets, adjustments and corrected outcomes; none where it was not approved."""
+    made = {(one, day) for view in ("corrected_bets", "adjustments") for one, day in rows(conn, view, "correction", "posted_day")}
+    said = rows(conn, "corrections", "correction", "status", "gaming_day", "posted_day")
+    days = {correction: posted for correction, _, _, posted in said}
+    assert made
+    assert all(days[correction] == day for correction, day in made)
+    assert all((posted is not None) == (status == "approved") for _, status, _, posted in said)
+    assert any(posted not in (None, own) for _, _, own, posted in said), "one of a closed day"
+    assert any(posted == own for _, _, own, posted in said), "one of an open day"
