@@ -150,16 +150,33 @@ def tables(conn: Connection) -> dict[tuple[str, str], tuple[str, str]]:
     return {(property_, table): (pit, game) for property_, table, pit, game in found}
 
 
-OF_PLACES = ("property", "pit", "table", "game")
+OF_PLACES = ("property", "pit", "table", "game", "shift", "currency")
 """The filters whose values `places` knows."""
 
 
 def places(conn: Connection) -> dict[str, set[str]]:
-    """Filter → the values that it can have: what is configured now, and where rounds were played."""
+    """Filter → the values that it can have: what is configured now, and where and in what was played and counted."""
     found = conn.execute(
-        "SELECT property, pit, table_id, game FROM report.tables UNION SELECT property, pit, table_id, game FROM report.rounds"
+        "SELECT property, pit, table_id, game, NULL, NULL FROM report.tables "
+        "UNION SELECT property, pit, table_id, game, shift, currency FROM report.rounds "
+        "UNION SELECT property, NULL, table_id, NULL, shift, currency FROM report.slips"
     ).fetchall()
     return {name: {row[n] for row in found if row[n] is not None} for n, name in enumerate(OF_PLACES)}
+
+
+def missing_slips(conn: Connection, property_: str | None) -> dict[tuple[str, str], list[str]]:
+    """(property, kind of slip) → the spans of numbers that are missing between those that were used, in order."""
+    found = conn.execute(
+        "SELECT property, kind, number + 1, following - 1 FROM ("
+        "SELECT property, kind, number, lead(number) OVER (PARTITION BY property, kind ORDER BY number) AS following "
+        "FROM report.slips WHERE number IS NOT NULL AND (%(property)s::text IS NULL OR property = %(property)s)"
+        ") AS each WHERE following > number + 1 ORDER BY property, kind DESC, number",
+        {"property": property_},
+    ).fetchall()
+    missing: dict[tuple[str, str], list[str]] = {}
+    for property_, kind, first, last in found:
+        missing.setdefault((property_, kind), []).append(str(first) if first == last else f"{first}-{last}")
+    return missing
 
 
 def _raw(text: str) -> sql.SQL:
