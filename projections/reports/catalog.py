@@ -279,6 +279,7 @@ _add(
         legend="stand: the stakes stay as they are; carry: the successor has them; return: they went back to their players",
         notes=[
             "a void of a launch, shake or throw is no refund: what becomes of the stakes, the article says",
+            "decided by: the person who declared it, or else the terminal; the round log names dealer and supervisor",
         ],
         figures=False,
     )
@@ -462,6 +463,7 @@ _add(
             text("reason", "reason"),
             Column("approved_by", "approved by", "id"),
         ),
+        legend="a regulation's parts stand under each property that played by it; the reason of a choice is what was chosen",
         figures=False,
     )
 )

@@ -50,3 +50,80 @@ SELECT
         r.gaming_day) END AS posted_day
 FROM projection.corrections AS c JOIN projection.rounds AS r USING (round);
 COMMENT ON COLUMN report.corrections.posted_day IS 'The day to which it was posted: another than that of the round where that one was closed; null unless it was approved.';
+
+-- Who declared a void is a person, where one has proved to be the one, and else the terminal that reported it. What a person says without
+-- a terminal names the person in the terminal's place: that is no terminal.
+CREATE OR REPLACE VIEW report.voids AS
+SELECT
+    v.position,
+    v.declared_at,
+    r.property,
+    r.pit,
+    r.table_id,
+    r.game,
+    r.gaming_day,
+    r.shift,
+    v.round,
+    v.what,
+    v.number,
+    v.bet,
+    v.reason,
+    v.article,
+    v.disposition,
+    coalesce(v.declared_by, said.terminal) AS declared_by,
+    nullif(said.terminal, v.declared_by) AS terminal,
+    v.correction,
+    v.successor,
+    r.currency,
+    report.amount(v.stakes, r.currency) AS stakes,
+    v.note
+FROM projection.voids AS v JOIN projection.rounds AS r USING (round)
+CROSS JOIN LATERAL (
+    SELECT (SELECT convert_from(e.state, 'UTF8')::jsonb ->> 'terminal' FROM ledger.events AS e WHERE e.notification_id = v.position) AS terminal
+) AS said;
+COMMENT ON COLUMN report.voids.declared_by IS 'Who declared it: reference of the person, where one had proved to be the one; else the terminal that reported it.';
+COMMENT ON COLUMN report.voids.terminal IS 'The terminal that reported it; null where a person did so without one.';
+
+-- What figures rest on, by property: the regulations in the log that its rounds were played by, as they were played, and its own choices.
+-- A choice is listed where it is one: not the usual value, and not what counts only with bets that are not taken.
+CREATE OR REPLACE VIEW report.assumptions AS
+SELECT
+    a.kind,
+    a.property,
+    a.regulation,
+    a.part,
+    a.reason,
+    a.approved_by
+FROM (
+    WITH played AS (
+        SELECT DISTINCT property, regulation_hash FROM projection.rounds
+    ), regulation AS (
+        SELECT p.property, (said.body ->> 'content')::jsonb AS content
+        FROM ledger.events AS e CROSS JOIN LATERAL (SELECT convert_from(e.state, 'UTF8')::jsonb AS body) AS said
+        LEFT JOIN played AS p ON p.regulation_hash = said.body ->> 'sha256'
+        WHERE e.topic = 'DocumentRecorded.v1' AND said.body ->> 'kind' = 'regulation'
+    ), part AS (
+        SELECT property, content ->> 'order' AS regulation, section || coalesce(' ' || (entry ->> 'code'), '') AS part, entry
+        FROM regulation
+        CROSS JOIN (VALUES ('chance'), ('unverified'), ('void'), ('dates'), ('gazette'), ('payment'), ('rounding'), ('commission')) AS s(section)
+        CROSS JOIN LATERAL jsonb_path_query(content -> section, '$[*]') AS entry
+        WHERE section <> 'unverified' OR content ->> 'unverified_bets' = 'on'
+    )
+    SELECT 'assumed' AS kind, property, regulation, part || ', ' || key AS part, value AS reason, NULL AS approved_by
+    FROM part CROSS JOIN LATERAL jsonb_each_text(entry -> 'assumed')
+    UNION
+    SELECT 'inferred', property, regulation, part || ', ' || key, value, NULL
+    FROM part CROSS JOIN LATERAL jsonb_each_text(entry -> 'inferred')
+    UNION
+    SELECT 'unverified', property, regulation, 'chance ' || (entry ->> 'code'), 'no source of the regulation holds this bet', NULL
+    FROM part WHERE part LIKE 'unverified %'
+    UNION
+    SELECT 'opt_in', p.property, o ->> 'regulation', 'opt-in', o ->> 'reason', o ->> 'approved_by'
+    FROM report.properties AS p CROSS JOIN LATERAL jsonb_array_elements(p.content -> 'opt_ins') AS o
+    UNION
+    SELECT 'choice', p.property, c ->> 'regulation', said.key, said.value #>> '{}', NULL
+    FROM report.properties AS p CROSS JOIN LATERAL jsonb_array_elements(p.content -> 'choices') AS c
+    CROSS JOIN LATERAL jsonb_each(c - 'regulation') AS said(key, value)
+    WHERE CASE WHEN said.key IN ('field_twelve', 'commission_taken') THEN c -> 'unverified_bets' = 'true' ELSE said.value NOT IN ('[]', 'false') END
+) AS a;
+COMMENT ON COLUMN report.assumptions.property IS 'The property that plays by it, or whose opt-in or choice it is; null of a regulation by which no round was opened. One row for each.';
