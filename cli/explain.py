@@ -155,7 +155,8 @@ def _since(story: Story) -> str:
     approved = " and ".join(each for each in (correction.approved_by, correction.seconded_by) if each is not None)
     why = ", ".join(each for each in (correction.kind, correction.reason, correction.note) if each is not None)
     who = f"asked for by {correction.proposed_by}, approved by {approved}"
-    return f"as corrected at position {story.position} ({why}), {who}"
+    posted = f", posted to gaming day {correction.posted_day}" if correction.posted_day else ""
+    return f"as corrected at position {story.position} ({why}), {who}{posted}"
 
 
 @click.command(

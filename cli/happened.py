@@ -68,13 +68,13 @@ def _words(body: Any, bet: UUID, corrections: Collection[UUID]) -> str | None:
         case events.CorrectionDeclined() if body.correction in corrections:
             return f"{body.by} declined it{_note(body)}"
         case events.OutcomeCorrected() if body.correction in corrections:
-            return f"the outcome was put right: {body.shown}, not {body.was_shown}"
+            return f"the outcome was put right: {body.shown}, not {body.was_shown}{_posted(body)}"
         case events.BetCorrected() if body.bet == bet:
-            return _put_right(body)
+            return f"{_put_right(body)}{_posted(body)}"
         case events.PlayerAdjusted() if body.bet == bet:
             towards = "paid to" if body.direction == "to_player" else "taken from"
             paid = f"{body.currency} {plain(body.amount, 'amount', body.currency)}"
-            return f"{paid} {towards} {body.player} beside the regulation ({body.kind})"
+            return f"{paid} {towards} {body.player} beside the regulation ({body.kind}){_posted(body)}"
         case events.RoundResettled() if body.correction in corrections:
             return "the round was settled anew"
     return None
@@ -94,6 +94,11 @@ def _of_the_bet(body: Any) -> str:
         case events.BetVoided():
             return f"the bet was declared void{'' if body.by is None else f' by {body.by}'}: {body.reason}{_note(body)}"
     return "the stake was returned" if body.result == "push" else "the bet was paid"
+
+
+def _posted(body: Any) -> str:
+    """To which day a correction was posted, where that of the round was closed."""
+    return "" if body.gaming_day is None else f"; posted to gaming day {body.gaming_day}, for {body.of_day} was closed"
 
 
 def _lay(body: Any) -> tuple[tuple[str, str], tuple[str, str]]:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import psycopg
 
     from projections.reports.catalog import Asked, Definition
-    from projections.reports.filters import Filters
     from projections.reports.model import Report, Row
 
 FORMS = ("table", "csv", "ndjson", "json", "xlsx", "parquet", "html")
@@ -106,7 +105,7 @@ def print_report(dsn: str, definition: Definition, given: dict[str, Any]) -> Non
     with reading(dsn) as conn:
         wanted = asked(conn, definition, given)
         report = catalog.make(conn, definition.name, wanted)
-        report.notes = [*strange(conn, wanted.filters), *report.notes]
+        report.notes = [*strange(conn, wanted), *report.notes]
         if given.get("plot") is not None:
             draw(report, wanted, given["plot"])
         if form == "table":
@@ -127,13 +126,14 @@ def form_of(form: str, named: str | None, out: Path | None) -> str:
     return form
 
 
-def strange(conn: psycopg.Connection[Any], filters: Filters) -> list[str]:
-    """A note, with what may be meant, for each place that was asked for and is none: a report without rows would not say so."""
+def strange(conn: psycopg.Connection[Any], wanted: Asked) -> list[str]:
+    """A note, with what may be meant, for each value of a filter that is none: a report without rows would not say so."""
     from cli.near import did_you_mean
     from projections.reports import queries
+    from projections.reports.filters import PLACES
 
-    asked_for = {name: value for name in queries.OF_PLACES if (value := getattr(filters, name)) is not None}
-    places = queries.places(conn) if asked_for else {}
+    asked_for = {name: value for name in PLACES if (value := getattr(wanted.filters, name)) is not None}
+    places = {**queries.places(conn), "chance": wanted.theory.codes()} if asked_for else {}
     notes = []
     for name, value in asked_for.items():
         known = places[name]

@@ -138,6 +138,7 @@ CORRECTIONS = (
     Column("declined_by", "declined by", if_any=True),
     Column("decline_note", "why declined", below=3, if_any=True),
     Column("decided_position", "decided at", "position"),
+    Column("posted_day", "posted to day", if_any=True),
 )
 LATE_BETS = (
     Column("position", "position", "position"),

@@ -53,6 +53,10 @@ class Worth:
         except Refusal:
             return None
 
+    def codes(self) -> set[str]:
+        """Those of all chances that the regulations have, those without rule text as well."""
+        return {chance.code for held in self._held.values() for chance in (*held.chances, *held.unverified_chances)}
+
     def chances_of(self, game: str) -> Mapping[str, Mapping[str, Fraction]]:
         """What is counted of an outcome of the game → each of its values → its probability in a fair game."""
         held = self._games[game]

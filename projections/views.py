@@ -19,6 +19,8 @@ from ledger.events import (
     BetPlaced,
     BetsCarried,
     MovedBet,
+    OutcomeCorrected,
+    PlayerAdjusted,
     Recorded,
     ShooterChanged,
     Standing,
@@ -158,6 +160,8 @@ class CorrectionView(msgspec.Struct, frozen=True, kw_only=True):
     declined_by: str | None
     decline_note: str | None
     decided_position: str | None
+    posted_day: date | None
+    """The gaming day to which it was posted, where that is another than the round's, which was closed by then."""
 
 
 class LateBetView(msgspec.Struct, frozen=True, kw_only=True):
@@ -263,6 +267,7 @@ def view(events: Sequence[Recorded]) -> RoundView | None:
     if not books.rounds:
         return None
     (row,) = books.rounds.values()
+    posted = _posted(events)
     throws = [_throw(recorded, recorded.body) for recorded in events if isinstance(recorded.body, ThrowRecorded)]
     return RoundView(
         **_figures(row),
@@ -272,10 +277,19 @@ def view(events: Sequence[Recorded]) -> RoundView | None:
         throws=throws,
         voids=[_told(VoidView, each) for each in books.voids],
         holds=[_told(HoldView, each, position=each.held_position) for each in books.holds.values()],
-        corrections=[_told(CorrectionView, each, position=each.proposed_position) for each in books.corrections.values()],
+        corrections=[
+            _told(CorrectionView, each, position=each.proposed_position, posted_day=posted.get(each.correction))
+            for each in books.corrections.values()
+        ],
         late_bets=[_told(LateBetView, each) for each in books.late_bets],
         movements=[_told(MovementView, moved) for moved in books.movements],
     )
+
+
+def _posted(events: Sequence[Recorded]) -> dict[UUID, date]:
+    """Correction → the gaming day to which it was posted, where the round's own was closed."""
+    made = [each.body for each in events if isinstance(each.body, OutcomeCorrected | BetCorrected | PlayerAdjusted)]
+    return {body.correction: body.gaming_day for body in made if body.gaming_day is not None}
 
 
 def _figures(row: RoundRow) -> dict[str, Any]:
@@ -299,7 +313,7 @@ _TEXT = {"position", "resolved_position", "released_position", "decided_position
 """Numbers that no reader may round: positions and amounts."""
 
 
-def _told(view: type[View], row: VoidRow | HoldRow | CorrectionRow | LateBetRow | Movement, **more: int) -> View:
+def _told(view: type[View], row: VoidRow | HoldRow | CorrectionRow | LateBetRow | Movement, **more: int | date | None) -> View:
     """A row as a reader has it."""
     found = {name: more[name] if name in more else getattr(row, name) for name in view.__struct_fields__}
     return view(**{name: str(value) if name in _TEXT and value is not None else value for name, value in found.items()})

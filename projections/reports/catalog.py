@@ -54,6 +54,15 @@ BY_OPENING = (
     "once it is closed is posted to an open day, under earlier"
 )
 
+AS_CORRECTED = (
+    "each round and bet is shown as it is corrected by now, under the day of its round: "
+    "of a closed day that may differ from ggr, chances and master-game, which stay as they were"
+)
+WITHOUT_SHIFT = (
+    "what was corrected of days that were closed is posted to a day and to no shift: a shift leaves it out, "
+    "and without one it is under earlier"
+)
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -100,9 +109,16 @@ class Read:
 Found = Callable[[Connection, "Definition", Asked], Reading]
 """How the rows of a report are read."""
 
+Noted = Callable[[Connection, Filters], Sequence[str]]
+"""What there is to say of what was asked for."""
+
 
 def _read(conn: Connection, definition: Definition, asked: Asked) -> Read:
     return Read(conn, definition.source, definition.columns, asked.filters)
+
+
+def _nothing(conn: Connection, filters: Filters) -> Sequence[str]:
+    return ()
 
 
 @dataclass(frozen=True)
@@ -126,6 +142,7 @@ class Definition:
     """Whether it can be drawn."""
     options: Sequence[str] = ()
     """What may be asked besides filters."""
+    noted: Noted = _nothing
 
     @property
     def filters(self) -> tuple[str, ...]:
@@ -267,7 +284,10 @@ _add(
             text("note", "note", below=2),
         ),
         legend="stand: the stakes stay as they are; carry: the successor has them; return: they went back to their players",
-        notes=["a void of a launch, shake or throw is no refund: what becomes of the stakes, the article says"],
+        notes=[
+            "a void of a launch, shake or throw is no refund: what becomes of the stakes, the article says",
+            "decided by: the person who declared it, or else the terminal; the round log names dealer and supervisor",
+        ],
         figures=False,
     )
 )
@@ -277,13 +297,14 @@ _add(
         "corrections",
         "Register of corrections",
         "Every correction: who asked for what and why, who else approved or declined it, what it changed.",
-        Source("corrections", ("proposed_position",), places=OF_MONEY),
+        Source("corrections", ("proposed_position",), places=OF_MONEY, days=("gaming_day", "posted_day")),
         (
             Column("proposed_position", "position", "position"),
             Column("proposed_at", "proposed", "time"),
             Column("correction", "correction", "id", below=1),
             *PLACE,
             DAY,
+            Column("posted_day", "posted day", "date", below=1),
             SHIFT,
             ROUND,
             Column("bet", "bet", "id", below=3),
@@ -314,7 +335,10 @@ _add(
             Column("decided_position", "decided at position", "position", below=5),
         ),
         legend="moved to players: what players got by the correction less what they gave; a table that was owed has a minus",
-        notes=["the gaming day is that of the round, whenever it was corrected"],
+        notes=[
+            "the gaming day is that of the round, whenever it was corrected",
+            "the posted day has what it changed: under earlier, where that of the round was closed; a period finds it by both",
+        ],
         figures=False,
     )
 )
@@ -447,6 +471,7 @@ _add(
             text("reason", "reason"),
             Column("approved_by", "approved by", "id"),
         ),
+        legend="a regulation's parts stand under each property that played by it; the reason of a choice is what was chosen",
         figures=False,
     )
 )
@@ -557,6 +582,7 @@ _add(
             Column("tables", "tables", "count", below=1),
         ),
         legend="staked: bets placed, without those withdrawn or declared void; paid out: stakes that went back and net prizes",
+        notes=[AS_CORRECTED],
         found=_exposure,
         options=("threshold",),
         figures=False,
@@ -623,6 +649,7 @@ _add(
             Column("last_position", "last position", "position", drawn=False),
         ),
         legend=WIN,
+        notes=[AS_CORRECTED],
     )
 )
 
@@ -673,8 +700,18 @@ _add(
         ),
         legend="house: what the bet left with the house, the stake lost or the net prize with a minus; a carried bet has a row "
         "in each round of its chain, and is decided in the last",
+        notes=[AS_CORRECTED],
     )
 )
+
+
+def _missing_slips(conn: Connection, filters: Filters) -> Sequence[str]:
+    """Of all days and tables: a number belongs to none before it is used."""
+    return [
+        f"{property_}: missing numbers of {kind} slips, whatever the day and table: {', '.join(spans)}"
+        for (property_, kind), spans in queries.missing_slips(conn, filters.property).items()
+    ]
+
 
 _add(
     Definition(
@@ -713,6 +750,7 @@ _add(
         ),
         legend="open: signed by one person, and nothing has moved; posted: what a slip adds to the gaming day, as in the master "
         "game report; one that is posted back on another day stands under both, on that one below zero",
+        noted=_missing_slips,
         figures=False,
     )
 )
@@ -756,6 +794,14 @@ _add(
     )
 )
 
+
+def _slips_left_out(conn: Connection, filters: Filters) -> Sequence[str]:
+    given = [name for name in ("pit", "game") if getattr(filters, name) is not None]
+    if not given:
+        return ()
+    return [f"what slips moved has no pit and no game: a {' or '.join(given)} leaves it out; a table or property does not"]
+
+
 _add(
     Definition(
         "movements",
@@ -776,6 +822,11 @@ _add(
             text("credit", "to"),
             money("amount", "amount"),
         ),
+        notes=[
+            "what a round moved stands under its day, and so does what a correction of it moved, whatever day that is posted to",
+            "the register of corrections names the day to which each is posted; what a slip moved stands under that day",
+        ],
+        noted=_slips_left_out,
     )
 )
 
@@ -809,7 +860,9 @@ def make(conn: Connection, name: str, asked: Asked) -> Report:
     verify(found, asked.filters)
     at = queries.state(conn)
     about = described(asked.filters)
-    notes = [*found.notes, *at.notes]
+    notes = [*found.notes, *found.noted(conn, asked.filters), *at.notes]
+    if found.source.posted and asked.filters.shift is not None:
+        notes.append(WITHOUT_SHIFT)
     if found.figures:
         notes = [*queries.applied(conn, asked.filters), *asked.notes, *notes]
     if "threshold" in found.options:

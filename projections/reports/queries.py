@@ -31,6 +31,8 @@ class Source(NamedTuple):
     """Whether rows alike in all but their sums become one."""
     by_day: bool = True
     """Whether rows are of gaming days."""
+    days: Sequence[str] = ("gaming_day",)
+    """The view's columns by which a period finds a row: one of them has to lie in it."""
     places: Sequence[str] = PLACES
     """The filters that the view knows."""
     posted: bool = False
@@ -195,16 +197,33 @@ def tables(conn: Connection) -> dict[tuple[str, str], tuple[str, str, str]]:
     return {(property_, table): (pit, game, currency) for property_, table, pit, game, currency in found}
 
 
-OF_PLACES = ("property", "pit", "table", "game")
+OF_PLACES = ("property", "pit", "table", "game", "shift", "currency")
 """The filters whose values `places` knows."""
 
 
 def places(conn: Connection) -> dict[str, set[str]]:
-    """Filter → the values that it can have: what is configured now, and where rounds were played."""
+    """Filter → the values that it can have: what is configured now, and where and in what was played and counted."""
     found = conn.execute(
-        "SELECT property, pit, table_id, game FROM report.tables UNION SELECT property, pit, table_id, game FROM report.rounds"
+        "SELECT property, pit, table_id, game, NULL, NULL FROM report.tables "
+        "UNION SELECT property, pit, table_id, game, shift, currency FROM report.rounds "
+        "UNION SELECT property, NULL, table_id, NULL, shift, currency FROM report.slips"
     ).fetchall()
     return {name: {row[n] for row in found if row[n] is not None} for n, name in enumerate(OF_PLACES)}
+
+
+def missing_slips(conn: Connection, property_: str | None) -> dict[tuple[str, str], list[str]]:
+    """(property, kind of slip) → the spans of numbers that are missing between those that were used, in order."""
+    found = conn.execute(
+        "SELECT property, kind, number + 1, following - 1 FROM ("
+        "SELECT property, kind, number, lead(number) OVER (PARTITION BY property, kind ORDER BY number) AS following "
+        "FROM report.slips WHERE number IS NOT NULL AND (%(property)s::text IS NULL OR property = %(property)s)"
+        ") AS each WHERE following > number + 1 ORDER BY property, kind DESC, number",
+        {"property": property_},
+    ).fetchall()
+    missing: dict[tuple[str, str], list[str]] = {}
+    for property_, kind, first, last in found:
+        missing.setdefault((property_, kind), []).append(str(first) if first == last else f"{first}-{last}")
+    return missing
 
 
 def _raw(text: str) -> sql.SQL:
@@ -233,6 +252,9 @@ def _ordered(key: str, columns: Sequence[Column]) -> sql.Composable:
     return _raw(f'({_source(column)}) COLLATE "C"' if column.kind == "text" else f"({_source(column)})")
 
 
+_COMPARED = {"first": ">=", "last": "<="}
+
+
 def _conditions(source: Source, filters: Filters) -> tuple[list[sql.Composable], dict[str, Any]]:
     found: list[sql.Composable] = [_raw(source.where)] if source.where else []
     parameters: dict[str, Any] = {}
@@ -242,10 +264,9 @@ def _conditions(source: Source, filters: Filters) -> tuple[list[sql.Composable],
             at = sql.Identifier("v", "table_id" if name == "table" else name)
             found.append(sql.SQL("{} = {}").format(at, sql.Placeholder(name)))
             parameters[name] = value
-    if source.by_day:
-        for name, comparison in (("first", ">="), ("last", "<=")):
-            value = getattr(filters, name)
-            if value is not None:
-                found.append(_raw(f"v.gaming_day {comparison} %({name})s"))
-                parameters[name] = value
+    period = {name: value for name in ("first", "last") if (value := getattr(filters, name)) is not None}
+    if source.by_day and period:
+        each = (" AND ".join(f"v.{day} {_COMPARED[name]} %({name})s" for name in period) for day in source.days)
+        found.append(_raw(f"(({') OR ('.join(each)}))"))
+        parameters |= period
     return found, parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Protocol
 
@@ -24,6 +24,9 @@ class Theory(Protocol):
 
     def spread(self, regulation_hash: str, bets: Sequence[tuple[str, int]]) -> Spread | None:
         """Of one round's bets, as (spot, stake in minor units), under the regulation of this hash; None where it is not known."""
+
+    def codes(self) -> Collection[str]:
+        """The chances that the regulations of the log have, those without rule text as well."""
 
     def chances_of(self, game: str) -> Mapping[str, Mapping[str, Fraction]]:
         """The fair game, as tests of fairness need it: what is counted of an outcome → each of its values → its probability."""

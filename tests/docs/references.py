@@ -541,7 +541,8 @@ stopped
 REPORT_VIEWS = """\
 The schema `report` is the contract for whoever reads with SQL: finance, the regulator, BI tools. A view keeps its columns, with
 their names, types and meaning, from one release to the next; new columns join at the end. Amounts are exact decimals of the row's
-currency (`100.00` of MOP; no minor units here), and are never to be added across currencies. Times are instants; gaming days are
+currency (`100.00` of MOP), and are never to be added across currencies; `bets.prize_exact` and `stakes.stakes` are text,
+in minor units. Times are instants; gaming days are
 the house's book days. What a figure is and is not is told in the comment on its column, which is what stands below.
 
 `ledger_report` is a role that may read these views and nothing else of the database. It cannot log in itself: grant it to whoever

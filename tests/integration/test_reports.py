@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from cli.main import roundledger
 from ledger import worth
 from ledger.errors import Refusal
+from projections import days
 from projections.reports import writers
 from projections.reports.catalog import DEFINITIONS, Asked, Read, make
 from projections.reports.filters import Filters
@@ -355,3 +356,87 @@ def test_one_bar_of_hold_does_not_flatten_all_others() -> None:
     _clip(axis, [(0, 12.0), (1, 18.0), (2, -15.0), (3, 99999.0), (4, 14.0)])
     assert axis.get_ylim() == (-15.0, 45.0)
     assert [text.get_text() for text in axis.texts] == ["99,999 %"]
+
+
+def test_what_stands_under_earlier_of_a_day_is_in_its_register_of_corrections(conn: psycopg.Connection[Any]) -> None:
+    """Of each day, by the report asked for that day: its sum of corrections posted from other days is its `earlier`."""
+    days = {day for (day,) in conn.execute("SELECT gaming_day FROM report.table_days").fetchall()}
+    said = 0
+    for day in days:
+        of_day = Filters(first=day, last=day)
+        earlier = sum(Decimal(row["earlier"]) for row in rows(made(conn, "ggr", of_day)))
+        listed = [row for row in rows(made(conn, "corrections", of_day)) if row["gaming_day"] != str(day) == row["posted_day"]]
+        moved = sum(Decimal(row["to_players"]) for row in listed if row["kind"] not in ("mispay", "ex_gratia"))
+        assert moved == -earlier
+        said += len(listed)
+        own = [row for row in rows(made(conn, "corrections")) if str(day) in (row["gaming_day"], row["posted_day"])]
+        assert rows(made(conn, "corrections", of_day)) == own
+    assert said
+
+
+def test_a_round_and_its_bets_say_to_which_day_they_were_corrected(day: str) -> None:
+    with connected(day) as conn:
+        found = conn.execute("SELECT round, posted_day FROM report.corrections WHERE posted_day <> gaming_day").fetchall()
+    assert found
+    for round_, posted in found:
+        shown = CliRunner().invoke(roundledger, ["rounds", "show", str(round_), "--json"])
+        assert str(posted) in [one["posted_day"] for one in json.loads(shown.output)["corrections"]]
+        told = CliRunner().invoke(roundledger, ["explain", str(round_)]).output
+        assert f"posted to gaming day {posted}" in told
+
+
+def test_a_report_says_what_of_a_closed_day_it_shows(conn: psycopg.Connection[Any]) -> None:
+    """What shows rounds as corrected by now says so; where the books stay, a filter that leaves earlier out says so."""
+    for name in ("rounds", "bets", "exposure"):
+        assert any("as it is corrected by now" in note for note in made(conn, name).notes), name
+    assert any("whatever day that is posted to" in note for note in made(conn, "movements").notes)
+    for name, definition in DEFINITIONS.items():
+        if "shift" in definition.filters:
+            said = [note for note in made(conn, name, Filters(shift="night")).notes if "to no shift" in note]
+            assert bool(said) == definition.source.posted, name
+            assert not any("to no shift" in note for note in made(conn, name).notes), name
+
+
+def test_movements_say_what_a_pit_or_a_game_leaves_out(conn: psycopg.Connection[Any]) -> None:
+    whole = rows(made(conn, "movements"))
+    assert any(row["slip"] for row in whole)
+    for name, value in (("pit", whole[0]["pit"]), ("game", whole[0]["game"]), ("table", whole[0]["table"])):
+        report = made(conn, "movements", replace(Filters(), **{name: value}))
+        said = any("leaves it out" in note for note in report.notes)
+        assert said == (name != "table")
+        assert not said or not any(row["slip"] for row in rows(report))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("currency", "mop", "no currency mop is known; did you mean MOP?"),
+        ("shift", "nigt", "no shift nigt is known; did you mean night?"),
+        ("chance", "strait", "no chance strait is known; did you mean straight"),
+        ("table", "R-01", "no table R-01 is known; did you mean R01"),
+    ],
+)
+def test_a_filter_by_what_is_none_is_said_to_be_so_by_every_report_that_has_it(
+    option: str, value: str, said: str, day: str
+) -> None:
+    for name in [name for name, definition in DEFINITIONS.items() if option in definition.filters][:4]:
+        assert said in run(name, f"--{option}", value).output, name
+    for name in ("bets", "chances"):
+        known = {"currency": "HKD", "shift": "night", "chance": "straight", "table": "F01"}[option]
+        assert "is known" not in run(name, f"--{option}", known).output
+
+
+def test_slips_name_the_numbers_that_are_missing(day: str) -> None:
+    """The same as those that hold up a day's closing, whatever day and table were asked for."""
+    with connected(day) as conn, conn.transaction(force_rollback=True):
+        assert not any("missing numbers" in note for note in made(conn, "slips").notes)
+        conn.execute("UPDATE projection.slips SET number = number + 7 WHERE number = (SELECT max(number) FROM projection.slips)")
+        conn.execute("UPDATE projection.slips SET number = number + 90 WHERE number = (SELECT max(number) FROM projection.slips)")
+        found = days.gaps(conn)
+        assert found
+        for filters in (Filters(), Filters(first=DAY, last=DAY, table="R01")):
+            said = [note for note in made(conn, "slips", filters).notes if "missing numbers" in note]
+            for gap in found:
+                span = days.span(gap.first, gap.last)
+                assert any(f"{gap.kind} slips" in note and span in note.rpartition(": ")[2].split(", ") for note in said)
+        assert not any("missing numbers" in note for note in made(conn, "slips", Filters(property="NONE")).notes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -155,27 +155,34 @@ def _six(value: float | None) -> str:
 _SECTIONS = ("chance", "unverified", "void", "dates", "gazette", "payment", "rounding", "commission")
 
 
-def assumptions(documents: Sequence[Mapping[str, Any]]) -> set[Key]:
-    """The rows of the register, whole: what the regulations in the log take on trust, and what each property decided."""
+def assumptions(documents: Sequence[Mapping[str, Any]], played: Collection[tuple[str, str]]) -> set[Key]:
+    """The rows of the register, whole: what the regulations in the log take on trust, and what each property decided.
+
+    `played` are (property, hash of the regulation) of the rounds.
+    """
     found: set[Key] = set()
     properties: dict[str, Any] = {}
     for document in documents:
         content = json.loads(document["content"])
         if document["kind"] == "regulation":
-            found |= _of_regulation(content)
+            properties_ = {property_ for property_, hash_ in played if hash_ == document["sha256"]} or {""}
+            found |= {row for property_ in properties_ for row in _of_regulation(content, property_)}
         else:
             properties[document["name"]] = content
     for name, content in properties.items():
         for opted in content.get("opt_ins", ()):
             found.add((opted["regulation"], "opt_in", name, "opt-in", opted["reason"], opted["approved_by"]))
         for choice in content.get("choices", ()):
+            taken = choice.get("unverified_bets", False)
             for key, value in choice.items():
-                if key != "regulation":
-                    found.add((choice["regulation"], "choice", name, key, json.dumps(value), ""))
+                if key == "regulation" or value in ([], False) or (key in ("field_twelve", "commission_taken") and not taken):
+                    continue
+                said = value if isinstance(value, str) else json.dumps(value)
+                found.add((choice["regulation"], "choice", name, key, said, ""))
     return found
 
 
-def _of_regulation(content: Mapping[str, Any]) -> set[Key]:
+def _of_regulation(content: Mapping[str, Any], property_: str) -> set[Key]:
     order = content["order"]
     found: set[Key] = set()
     for section in _SECTIONS:
@@ -185,8 +192,8 @@ def _of_regulation(content: Mapping[str, Any]) -> set[Key]:
         for entry in entries if isinstance(entries, list) else [entries]:
             part = f"{section} {entry['code']}" if "code" in entry else section
             for kind in ("assumed", "inferred"):
-                found |= {(order, kind, "", f"{part}, {key}", reason, "") for key, reason in entry.get(kind, {}).items()}
+                found |= {(order, kind, property_, f"{part}, {key}", reason, "") for key, reason in entry.get(kind, {}).items()}
             if section == "unverified":
                 reason = "no source of the regulation holds this bet"
-                found.add((order, "unverified", "", f"chance {entry['code']}", reason, ""))
+                found.add((order, "unverified", property_, f"chance {entry['code']}", reason, ""))
     return found

@@ -466,21 +466,23 @@ def _register(query: str, names: tuple[str, ...], keys: int) -> Callable[[Raw], 
 _IN = "property, tbl, day"
 _MONEY = "CASE WHEN {0} IS NULL THEN NULL ELSE printf('%d.%02d', CAST({0} AS BIGINT) // 100, CAST({0} AS BIGINT) % 100) END"
 
+_WHO = "coalesce(t(body, 'by'), t(body, 'terminal')), nullif(t(body, 'terminal'), t(body, 'by')), "
+"""Who declared it, and the terminal, in whose place stands a person who has none."""
+
 voids = _register(
     "SELECT e.position, property, tbl, day, e.stream, t(body, 'disposition'), t(body, 'reason'), t(body, 'article'), "
     "t(body, 'successor'), "
-    "t(body, 'by'), t(body, 'terminal'), "
+    + _WHO
     + _MONEY.format(
         "(CASE WHEN t(body, 'disposition') = 'carry' THEN CAST(coalesce(t(body, 'carried'), '0') AS BIGINT) ELSE "
         "coalesce(list_sum(list_transform(CAST(j(body, 'returned') AS JSON[]), lambda b: CAST(t(b, 'stake') AS BIGINT))), 0) END)"
     )
     + " FROM e JOIN o USING (stream) WHERE topic = 'RoundVoided.v1' UNION ALL "
-    "SELECT e.position, property, tbl, day, e.stream, 'return', t(body, 'reason'), NULL, NULL, t(body, 'by'), t(body, "
-    "'terminal'), "
+    "SELECT e.position, property, tbl, day, e.stream, 'return', t(body, 'reason'), NULL, NULL, "
+    + _WHO
     + _MONEY.format("CAST(t(body, 'stake') AS BIGINT)")
     + " FROM e JOIN o USING (stream) WHERE topic = 'BetVoided.v1' UNION ALL "
-    "SELECT e.position, property, tbl, day, e.stream, 'stand', t(body, 'void'), t(body, 'article'), NULL, t(body, "
-    "'by'), t(body, 'terminal'), '0.00' "
+    "SELECT e.position, property, tbl, day, e.stream, 'stand', t(body, 'void'), t(body, 'article'), NULL, " + _WHO + "'0.00' "
     "FROM e JOIN o USING (stream) WHERE topic = 'ThrowRecorded.v1' AND t(body, 'outcome') = 'void'",
     (
         "property",
@@ -624,7 +626,8 @@ def _terminal_gaps(raw: Raw) -> Figures:
 
 
 def _assumptions(raw: Raw) -> Figures:
-    return {row: {} for row in report_beliefs.assumptions(raw.documents)}
+    played = {(each.place["property"], each.opening["regulation_hash"]) for each in raw.history.rounds.values()}
+    return {row: {} for row in report_beliefs.assumptions(raw.documents, played)}
 
 
 def _accounts(raw: Raw) -> Figures:

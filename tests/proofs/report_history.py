@@ -329,8 +329,10 @@ def voids(history: History) -> Figures:
         if event.topic == "ThrowRecorded" and body.get("void") is None:
             continue
         row = {**each.place, "round": each.stream, "declared_at": instant(body["received_at"]), "note": text(body.get("note"))}
-        row |= {name: text(body.get(name)) for name in ("article", "correction", "successor", "terminal")}
-        row |= {"declared_by": text(body.get("by")), "bet": "", "number": "", "reason": text(body.get("reason"))}
+        row |= {name: text(body.get(name)) for name in ("article", "correction", "successor")}
+        by, terminal = body.get("by"), body["terminal"]
+        row |= {"declared_by": by or terminal, "terminal": "" if by == terminal else terminal}
+        row |= {"bet": "", "number": "", "reason": text(body.get("reason"))}
         match event.topic:
             case "BetVoided":
                 row |= {"what": "bet", "bet": body["bet"], "disposition": "return", "stakes": money(int(body["stake"]))}
@@ -368,6 +370,8 @@ def corrections(history: History) -> Figures:
         no = declined.get(id_)
         row |= {"declined_by": text(no.body.get("by")) if no else "", "decline_note": text(no.body.get("note")) if no else ""}
         row["decided_at"] = instant(decided.body["received_at"]) if decided else ""
+        days = [one.body["gaming_day"] for one in of if one.body.get("gaming_day")] or [each.place["gaming_day"]]
+        row["posted_day"] = days[0] if row["status"] == "approved" else ""
         row["decided_position"] = str(decided.position) if decided else ""
         found[(str(event.position),)] = row
     return found

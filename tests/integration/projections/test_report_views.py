@@ -6,13 +6,16 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 from psycopg import errors, sql
 
 from ledger.money import CURRENCIES
+from ledger.reports import VoidBet, VoidRound
 from projections import queries
 from projections.runner import catch_up
 from tests.integration.everything import play_everything
@@ -278,3 +281,66 @@ def test_the_role_reads_the_views_and_nothing_else(conn: psycopg.Connection[Any]
     with pytest.raises(errors.InsufficientPrivilege):
         conn.execute("SELECT ledger.next_position()")
     assert conn.execute("SELECT rolcanlogin FROM pg_roles WHERE rolname = 'ledger_report'").fetchone() == (False,)
+
+
+def test_a_correction_names_the_day_to_which_it_is_posted(conn: psycopg.Connection[Any]) -> None:
+    """The same day as what it made: of corrected bets, adjustments and corrected outcomes; none where it was not approved."""
+    made = {(one, day) for view in ("corrected_bets", "adjustments") for one, day in rows(conn, view, "correction", "posted_day")}
+    said = rows(conn, "corrections", "correction", "status", "gaming_day", "posted_day")
+    days = {correction: posted for correction, _, _, posted in said}
+    assert made
+    assert all(days[correction] == day for correction, day in made)
+    assert all((posted is not None) == (status == "approved") for _, status, _, posted in said)
+    assert any(posted not in (None, own) for _, _, own, posted in said), "one of a closed day"
+    assert any(posted == own for _, _, own, posted in said), "one of an open day"
+
+
+def test_the_register_of_voids_says_who_declared_each_and_no_person_is_a_terminal(dsn: str) -> None:
+    """A person at a terminal, a person without one, and a terminal of which nobody said anything."""
+    table = Terminal("R01")
+    opened, bets = table.open(), [table.bet("red"), table.bet("black")]
+    at_it, alone = (table.report(VoidBet(bet=bet.event_id, reason="miskeyed"), by="S-1") for bet in bets)
+    alone = replace(alone, terminal="S-1", personal=True)
+    with closing(house(dsn)) as rounds, connected(dsn) as conn:
+        accepted(rounds.post([opened, *bets, at_it]))
+        accepted(rounds.post([alone]))
+        accepted(rounds.post([table.close(), table.report(VoidRound(reason="golpe_nulo"))]))
+        catch_up(conn)
+        found = [(what, who, terminal) for _, what, who, terminal in sorted(rows(conn, "voids", "position", *_DECLARED))]
+    assert found == [
+        ("bet", "S-1", "T-R01"),
+        ("bet", "S-1", None),
+        ("round", "T-R01", "T-R01"),
+    ]
+
+
+_DECLARED = ("what", "declared_by", "terminal")
+
+
+def test_what_a_property_s_figures_rest_on_is_found_by_the_property(conn: psycopg.Connection[Any]) -> None:
+    """What is assumed, inferred and unverified of the very rules that its rounds were played by, and no choice that is none."""
+    found = rows(conn, "assumptions", "property", "kind", "regulation", "part", "reason")
+    played = set(rows(conn, "rounds", "property", "regulation"))
+    held = {(property_, order) for property_, kind, order, *_ in found if kind in ("assumed", "inferred", "unverified")}
+    assert held
+    assert held <= played
+    for property_, kind, order, part, reason in found:
+        if kind == "choice":
+            assert reason not in ("[]", "false"), (order, part)
+            assert not reason.startswith('"'), (order, part, reason)
+            assert property_
+    choices = {(order, part) for _, kind, order, part, _ in found if kind == "choice"}
+    assert all(part != "nine_number_sets" or order == "30/2003" for order, part in choices)
+
+
+def test_the_page_of_the_views_names_what_is_in_minor_units(conn: psycopg.Connection[Any]) -> None:
+    said = conn.execute(
+        "SELECT c.relname || '.' || a.attname, format_type(a.atttypid, NULL) "
+        "FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid "
+        "WHERE c.relnamespace = 'report'::regnamespace AND a.attnum > 0 AND col_description(c.oid, a.attnum) ~ 'minor units'"
+    ).fetchall()
+    head, *_ = (Path(__file__).parents[3] / "docs/reference/report-views.md").read_text(encoding="utf-8").partition("\n## ")
+    assert said
+    for column, kind in said:
+        assert f"`{column}`" in head
+        assert kind == "text"
