@@ -199,7 +199,7 @@ def test_balances_sum_to_zero_and_can_be_narrowed(played: tuple[str, Terminal]) 
         (("balances", "win/R0"), "no account is named win/R0; 1 account begin so: win/R0*"),
         (("balances", "nosuch"), "no account is named nosuch"),
         (("balances", "nosuch/"), "no account begins with nosuch/"),
-        (("balances", "win/R01", "--currency", "HKD"), "no account is named win/R01 in HKD"),
+        (("balances", "win/R01", "--currency", "HKD"), "win/R01 has not moved in HKD up to position "),
         (("rounds", "list", "--table", "NOPE"), "no table NOPE is known; tables: "),
         (("report", "outcomes", "--table", "NOPE"), "no table NOPE is known; tables: "),
     ],

@@ -276,7 +276,7 @@ def test_what_cannot_be_asked_is_refused_with_a_code(arguments: list[str], said:
 def test_a_table_goes_to_the_screen(day: str, tmp_path: Path) -> None:
     result = run("ggr", "--out", str(tmp_path / "x"))
     assert result.exit_code == 2
-    assert "give a --format" in result.output
+    assert "give another --format" in result.output
 
 
 @pytest.mark.parametrize("name", [name for name, found in DEFINITIONS.items() if found.plotted])
