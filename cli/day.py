@@ -178,14 +178,11 @@ def close(gaming_day: date, house: str | None, despite: Sequence[str], note: str
 def _show(state: _State, form: Form) -> int:
     import msgspec
 
-    from projections.queries import percent
-
     dealt = {(table.id, table.currency) for table in state.house.tables}
-    rows = []
-    for line in state.figures:
-        own = (line.table, line.currency) in dealt or int(line.handle)
-        drop = max(int(line.drop or 0), 0) if own else 0
-        rows.append(msgspec.structs.asdict(line) | {"hold_percent": percent(int(line.rounds_win), drop)})
+    rows = [
+        msgspec.structs.asdict(line) | {"hold_percent": line.hold_percent(dealt=(line.table, line.currency) in dealt)}
+        for line in state.figures
+    ]
     open_ = [] if state.closed is not None else [msgspec.structs.asdict(each) for each in state.unfinished]
     notes = list(state.notes)
     differs = state.closed is not None and state.closed.figures != state.fingerprint

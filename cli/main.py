@@ -23,7 +23,6 @@ from cli.legible import make_legible, what_was_missing
 from cli.options import COMPLETE, examples
 from ledger import __version__
 from ledger.errors import Refusal
-from ledger.logs import begin_with_words
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -173,7 +172,6 @@ def main() -> NoReturn:
     """The console script."""
     _stand_in_for_the_closed()
     make_legible()
-    begin_with_words()
     try:
         code = run(sys.argv[1:])
         if missing := what_was_missing():

@@ -21,9 +21,11 @@ def database(*, schema: bool = True) -> Iterator[str]:
     With `schema`, refuses (LGR-0502) a database without the schema of this release; nothing is ever migrated here. A database
     that cannot be reached, goes away or is not as a ledger needs it is a refusal too (`ledger.store.server.told`).
     """
+    from ledger.logs import begin_with_words
     from ledger.store.migrate import require_current
     from ledger.store.server import postgres, told
 
+    begin_with_words()
     hint_at_variables()
     with postgres() as dsn, told(dsn):
         if schema:

@@ -184,10 +184,10 @@ class Words(logging.Formatter):
 
 
 def begin_with_words() -> None:
-    """From now on, until `begin`, this process's warnings and errors go to stderr as words."""
+    """From now on, until `begin`, this process's warnings and errors go to stderr as words, if its log goes nowhere else yet."""
     handler = logging.StreamHandler()
     handler.setFormatter(Words())
-    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)
 
 
 def begin(stream: TextIO | None = None) -> Collapsing:

@@ -19,6 +19,7 @@ from psycopg.rows import class_row
 
 from ledger.sequences import accounted
 from ledger.store.sequences import standings
+from projections.queries import percent
 
 Connection = psycopg.Connection[Any]
 
@@ -93,6 +94,12 @@ class TableDay(msgspec.Struct, frozen=True, kw_only=True):
     ledger_win: str
     adjusted: str
     variance: str | None
+
+    def hold_percent(self, *, dealt: bool) -> str | None:
+        """The day's own win in percent of the drop, two decimals; None unless the drop is above zero and in a currency that the
+        table deals in (`dealt`, or bets were made in it): a hold is a share of what the win was made of."""
+        own = dealt or int(self.handle)
+        return percent(int(self.rounds_win), max(int(self.drop or 0), 0) if own else 0)
 
 
 class Unfinished(msgspec.Struct, frozen=True, kw_only=True):

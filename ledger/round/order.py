@@ -32,7 +32,7 @@ class Numbered(Protocol):
 
 
 class Number(msgspec.Struct, frozen=True, gc=False):
-    """A terminal's number of one report: what is kept of an event of which nothing else will be asked."""
+    """A terminal's number of one report, by itself."""
 
     terminal: str
     epoch: int | None
