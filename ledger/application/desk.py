@@ -166,7 +166,7 @@ class Desk:
             self._verify_right(report, round_)
         # Nothing at the table depends on a round that has ended: its version alone decides between two who correct it. What a
         # terminal numbers is the table's all the same.
-        alone = isinstance(report.body, _CORRECTIONS) and report.sequence is None and round_.status.ended
+        alone = round_.status.ended and report.sequence is None and isinstance(report.body, _CORRECTIONS)
         if not alone and self._take(report, terms.table, group):
             round_ = self._memory.round(report.round)
         house = self._houses.played_under(terms)
@@ -215,7 +215,8 @@ class Desk:
         True where the table was not held until now, so that what was known of it is forgotten.
         """
         taken = self._memory.hold(table, group)
-        self._verify_number(report, table, group)
+        if report.sequence is not None:
+            self._verify_number(report, table, group)
         return taken
 
     def _verify_number(self, report: Report, table: str, group: Group) -> None:
@@ -490,8 +491,9 @@ class Desk:
     # What is about a round.
 
     def _place(self, round_: Round, rules: Regulation, body: PlaceBet, origin: Origin, group: Group) -> Round | None:
-        self._verify_named(body)
         player, spot, stake, currency = body.player, body.spot, body.stake, body.currency
+        if player in self._memory.players().erased:
+            self._verify_named(body)
         if body.chip is not None and body.chip != "cash":
             origin = self._in_kind(round_, body, origin)
         heir = None

@@ -410,7 +410,8 @@ class Rounds(Application[UUID]):
         )
         for sha256 in group.documents:
             self._houses.was_logged(sha256)
-        self._memory.drop(group.ended)
+        if group.ended:
+            self._memory.drop(group.ended)
         return positions
 
     def _send(self, group: Group) -> int | None:

@@ -223,8 +223,8 @@ _STATEMENTS = {
     _APPEND_ONE: b"""
 INSERT INTO ledger.events (originator_id, originator_version, topic, state, cause, caused, fingerprint)
 SELECT $1::uuid, $2::bigint, $3::text, $4::bytea, $5::uuid, $6::integer, $7::bytea
-WHERE NOT EXISTS (SELECT FROM ledger.rejections WHERE event_id = $5)
-  AND EXISTS (SELECT FROM ledger.leases WHERE table_id = $8::text AND epoch = $9::bigint)
+FROM ledger.leases WHERE table_id = $8::text AND epoch = $9::bigint
+AND NOT EXISTS (SELECT FROM ledger.rejections WHERE event_id = $5)
 RETURNING notification_id
 """,
     _APPEND: b"SELECT " + _CALL,
@@ -264,7 +264,7 @@ SELECT r.event_id, r.fingerprint, r.round, r.refusal, NULL FROM ledger.rejection
 
 _NUMBERED = """
 SELECT true FROM ledger.events
-WHERE topic IN ('FillRecorded.v1', 'CreditRecorded.v1') AND topic = %s AND ledger.slip_number(state) = %s
+WHERE topic IN ('FillRecorded.v1', 'CreditRecorded.v1') AND topic = %s AND ledger.key_in_kind(topic, state, notification_id) = %s
 """
 # What an event says is canonical JSON, and no reference has a character that would be escaped in it.
 _UNDER_WAY = """
@@ -318,9 +318,11 @@ class LedgerRecorder(PostgresApplicationRecorder):
         lost answer was a commit is for the caller to find out by the receipts.
         """
         try:
-            if len(stored_events) == len(claims) == len(leases) == 1 and not (rejections or premises or any(occupancy)):
-                [lease] = leases.items()
-                positions = self._insert_one(stored_events[0], claims[0], *lease)
+            if len(stored_events) == len(claims) == len(leases) == 1 and occupancy is UNCHANGED and not (rejections or premises):
+                stored = self.datastore.appends.call(*_one_of(stored_events[0], claims[0], leases))
+                if not stored.ntuples:
+                    raise self._turned_away(leases)
+                positions = [session.int8_of(stored.get_value(0, 0))]
             else:
                 given = _all_of(stored_events, claims, rejections, occupancy, leases, premises, closing)
                 positions = session.int8s_of(self.datastore.appends.call(*given).get_value(0, 0))
@@ -338,8 +340,7 @@ class LedgerRecorder(PostgresApplicationRecorder):
         """
         try:
             if len(stored_events) == len(claims) == len(leases) == 1:
-                [lease] = leases.items()
-                given = _one_of(stored_events[0], claims[0], *lease)
+                given = _one_of(stored_events[0], claims[0], leases)
             else:
                 given = _all_of(stored_events, claims, (), UNCHANGED, leases, _NOTHING, None)
             return self.datastore.appends.begin(*given)
@@ -371,13 +372,12 @@ class LedgerRecorder(PostgresApplicationRecorder):
         """Raises WouldWait within `without_waiting`."""
         self.datastore.verify_may_wait()
 
-    def _insert_one(self, event: StoredEvent, claim: Claim, table: str, epoch: int) -> list[int]:
-        stored = self.datastore.appends.call(*_one_of(event, claim, table, epoch))
-        if stored.ntuples:
-            return [session.int8_of(stored.get_value(0, 0))]
+    def _turned_away(self, leases: Mapping[str, int]) -> IntegrityError:
+        """Why the append of one event under one lease stored nothing."""
+        [(table, epoch)] = leases.items()
         if not self.datastore.appends.call(_HELD, [table.encode(), session.int8(epoch)]).ntuples:
-            raise LeaseLost(f"table {table} was taken over")
-        raise IntegrityError("the event id was rejected before")
+            return LeaseLost(f"table {table} was taken over")
+        return IntegrityError("the event id was rejected before")
 
     def _as_the_library(self, error: struct.error | psycopg.Error) -> PersistenceError:
         """The library's error in the place of psycopg's, as its own methods raise it."""
@@ -544,10 +544,12 @@ def _is_of_a_position(error: BaseException | None) -> bool:
     return isinstance(error, psycopg.errors.UniqueViolation) and error.diag.constraint_name == "events_position"
 
 
-def _one_of(event: StoredEvent, claim: Claim, table: str, epoch: int) -> tuple[bytes, list[bytes]]:
-    """The statement that appends one event of one report, and its parameters."""
+def _one_of(event: StoredEvent, claim: Claim, leases: Mapping[str, int]) -> tuple[bytes, list[bytes]]:
+    """The statement that appends one event of one report under one lease, and its parameters."""
+    [(table, epoch)] = leases.items()
+    stream: UUID = event.originator_id  # type: ignore[assignment]  # this store's streams are known by UUIDs
     return _APPEND_ONE, [
-        cast(UUID, event.originator_id).bytes,
+        stream.bytes,
         session.int8(event.originator_version),
         event.topic.encode(),
         event.state,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import select
 import struct
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from threading import Lock
@@ -24,6 +25,9 @@ from psycopg import pq
 _BINARY = 1
 _AT_ONCE = 1 << 16
 """Bytes of parameters that the socket takes without waiting for its other end: none is smaller on Linux."""
+_LATELY = 0.01
+"""Seconds for which a session that has answered is taken to be there still. To look costs a system call, a twentieth of the
+append of a bet; where the server ends within that time, the append is one more that was sent and not answered."""
 _DONE = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
 _OK = pq.ConnStatus.OK
 
@@ -42,6 +46,8 @@ class Session:
         self._lock = Lock()
         self._conn: psycopg.Connection[Any] | None = None
         self._poll = select.poll()
+        self._answered = 0.0
+        """When it last did, by the monotonic clock."""
         self._found: pq.abc.PGresult | None = None
         """The result of the statement that was begun, of which the end is still to come."""
 
@@ -56,9 +62,14 @@ class Session:
         Raises what psycopg raises. After an OperationalError it is not known whether the statement was committed.
         """
         with self._lock:
-            libpq = self._connected().pgconn
+            conn = self._conn
+            if conn is None or time.monotonic() - self._answered > _LATELY:
+                conn = self._connected()
+            libpq = conn.pgconn
             try:
-                return _done(libpq, libpq.exec_prepared(statement, parameters, [_BINARY] * len(parameters), _BINARY))
+                result = libpq.exec_prepared(statement, parameters, [_BINARY] * len(parameters), _BINARY)
+                self._answered = time.monotonic()
+                return result if result.status in _DONE else _done(libpq, result)
             except BaseException:
                 self._close_if_lost(libpq)
                 raise
@@ -74,7 +85,7 @@ class Session:
             return None
         begun = False
         try:
-            if self._conn is None or self._ended(self._conn):
+            if self._conn is None or (time.monotonic() - self._answered > _LATELY and self._ended(self._conn)):
                 return None
             libpq = self._conn.pgconn
             try:
@@ -97,6 +108,7 @@ class Session:
             while not libpq.is_busy():
                 each = libpq.get_result()
                 if each is None:
+                    self._answered = time.monotonic()
                     found, self._found = self._found, None
                     assert found is not None
                     return _done(libpq, found)

@@ -132,7 +132,7 @@ def _client(parent: Connection) -> None:
             job = made[key]
             for name, value in order.changes.items():
                 setattr(job, name, value)
-            job.begin()
+            job.begin(order.seconds)
             parent.send("ready")
             parent.send(_work(job, order._replace(start=parent.recv())))
     except (EOFError, KeyboardInterrupt):

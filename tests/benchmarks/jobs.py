@@ -7,6 +7,7 @@ A job is made once in its process and keeps its connections. `begin` and `end` s
 from __future__ import annotations
 
 import socket
+from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
 from http.client import HTTPConnection
@@ -40,7 +41,8 @@ class Job(Protocol):
 
     events: int
 
-    def begin(self) -> None: ...
+    def begin(self, seconds: float) -> None:
+        """Makes ready what a stretch of so many seconds takes; of one that is counted in steps they are 0."""
 
     def step(self, caller: int) -> bytes:
         """One commit; the event ids that it acknowledged, 16 bytes each."""
@@ -61,7 +63,7 @@ class Floor:
         self._conn = psycopg.connect(setting.dsn, autocommit=True)
         self._body = setting.given
 
-    def begin(self) -> None:
+    def begin(self, _: float) -> None:
         pass
 
     def step(self, _: int) -> bytes:
@@ -85,7 +87,7 @@ class Copy:
         self._conn = psycopg.connect(setting.dsn, autocommit=True)
         self._rows: Sequence[Row] = setting.given
 
-    def begin(self) -> None:
+    def begin(self, _: float) -> None:
         pass
 
     def step(self, _: int) -> bytes:
@@ -106,6 +108,10 @@ class Copy:
         return b""
 
 
+_BETS_A_SECOND = 4000
+"""More than one process posts. So many reports are ready when the clock starts, as the floor's bytes are; more are made then."""
+
+
 class Bets:
     """Single bets by the ledger's use case: `Rounds.post` where there is one caller, through the writer where there are more."""
 
@@ -122,11 +128,15 @@ class Bets:
     def _tables(self, setting: Setting) -> int:
         return setting.callers
 
-    def begin(self) -> None:
+    def begin(self, seconds: float) -> None:
         self._opened = accepted(self._rounds.post([terminal.open() for terminal in self._terminals]))
+        each = round(seconds * _BETS_A_SECOND / len(self._terminals))
+        self._ready = [deque([terminal.bet() for _ in range(each)]) for terminal in self._terminals]
 
     def step(self, caller: int) -> bytes:
-        report = self._terminals[caller % len(self._terminals)].bet()
+        table = caller % len(self._terminals)
+        ready = self._ready[table]
+        report = ready.popleft() if ready else self._terminals[table].bet()
         verdicts = self._rounds.post([report]) if self._writer is None else self._writer.submit([report]).result()
         return accepted(verdicts)
 
@@ -152,7 +162,7 @@ class WholeRounds:
         self._rounds = Rounds(setting.dsn, lease_idle=0.0)
         (self._terminal,) = _terminals(setting.client, 1)
 
-    def begin(self) -> None:
+    def begin(self, _: float) -> None:
         pass
 
     def step(self, _: int) -> bytes:
@@ -172,7 +182,7 @@ class DoorBets:
     def __init__(self, setting: Setting) -> None:
         (self._terminal,) = _terminals(setting.client, 1)
 
-    def begin(self) -> None:
+    def begin(self, _: float) -> None:
         self._opened = self._post([self._terminal.open()])
         self._socket = socket.create_connection(("127.0.0.1", self.port), 60)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -205,7 +215,7 @@ class RawBets:
     def __init__(self, setting: Setting) -> None:
         self._conn = psycopg.connect(setting.dsn, autocommit=True)
 
-    def begin(self) -> None:
+    def begin(self, _: float) -> None:
         self._send = inserter(self._conn, Order(False, self.events, "B000", uuid7(), 0.0, 0.0))
 
     def step(self, _: int) -> bytes:
@@ -225,7 +235,7 @@ class LibraryBets:
         self._app = Library(environment(setting.dsn, connections=setting.callers))
         self._callers = setting.callers
 
-    def begin(self) -> None:
+    def begin(self, _: float) -> None:
         self._mine = [TableRound.open("B000") for _ in range(self._callers)]
         self._app.save(*self._mine)
 
@@ -248,7 +258,7 @@ class LibrarySharedBets:
         self._app = Library(environment(setting.dsn))
         self.round = UUID(int=0)
 
-    def begin(self) -> None:
+    def begin(self, _: float) -> None:
         pass
 
     def step(self, _: int) -> bytes:
@@ -273,7 +283,7 @@ class LibraryRounds:
     def __init__(self, setting: Setting) -> None:
         self._app = Library(environment(setting.dsn))
 
-    def begin(self) -> None:
+    def begin(self, _: float) -> None:
         pass
 
     def step(self, _: int) -> bytes:
