@@ -124,7 +124,7 @@ class Bench:
                 "callers": lambda: self.leg(jobs.Bets, 1, callers=8),
                 "library": lambda: self.leg(jobs.LibraryBets, 8),
             },
-            rounds=2 * self.rounds,  # sixteen processes on few processors: no other row's rounds are as far apart
+            rounds=2 * self.rounds,  # sixteen processes on a few processors: the rounds lie far apart
         )
         self.add(
             "8 processes, one bet a commit ÷ plain INSERT, 8 processes", done, "ledger", "floor", 0.60, 0.85, library="library"
@@ -242,10 +242,11 @@ class Bench:
 
     def growth(self) -> None:
         """Ten times as many."""
-        small = 1000 if self.seconds > 1 else 100
-        self.sheet.add(growth.more_events(self.ground, rounds=self.rounds, rounds_small=small))
-        self.sheet.add(growth.more_open_rounds(self.ground, rounds=self.rounds, bets=4 * small))
-        self.sheet.add(growth.more_bets(self.ground, rounds=self.rounds, bets=small))
+        self.settle()
+        small, rounds = 1000 if self.seconds > 1 else 100, 2 * self.rounds
+        self.sheet.add(growth.more_events(self.ground, rounds=rounds, rounds_small=small))
+        self.sheet.add(growth.more_open_rounds(self.ground, rounds=rounds, bets=4 * small))
+        self.sheet.add(growth.more_bets(self.ground, rounds=rounds, bets=small))
 
     def add(
         self,
