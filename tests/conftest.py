@@ -29,7 +29,13 @@ _RUN = pytest.StashKey[Path]()
 _LOCK = pytest.StashKey[int]()
 _PREFIX = f"roundledger-tests-{os.geteuid()}-"
 _ROOM = 1 << 30
-_FAST = {"fsync": "off", "full_page_writes": "off", "max_connections": "200", "shared_buffers": "64MB"}
+_FAST = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "max_connections": "200",
+    "shared_buffers": "64MB",
+    "autovacuum_naptime": "1d",
+}
 """Nothing of a test outlives the machine's crash, so nothing needs to reach a disk."""
 
 _numbers = count(1)

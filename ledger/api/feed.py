@@ -46,8 +46,6 @@ EVENTS = "text/event-stream"
 CURSOR = "Feed-Cursor"
 RETRY_MILLISECONDS = 1000
 """After how long a client is to connect again."""
-PATIENCE_SECONDS = 1.0
-"""How long a page waits for older writers, so that whoever has posted finds it there."""
 _AGAIN_SECONDS = 1.0
 """How often it is looked whether the reader may still read, and whether there is a cursor to tell."""
 _STREAM_PAGE = 250
@@ -56,7 +54,7 @@ _AWAY = (psycopg.OperationalError, *UNFIT)
 
 
 class Limits(NamedTuple):
-    """What streams are held to."""
+    """What streams and pages are held to."""
 
     streams: int = 64
     """Streams at once; a connection and some tens of kilobytes each."""
@@ -64,6 +62,8 @@ class Limits(NamedTuple):
     """The longest silence of a stream."""
     slow_seconds: float = 30.0
     """How long a reader may take nothing of what was sent."""
+    patience_seconds: float = 1.0
+    """How long a page waits for older writers, in any database of the server, so that whoever has posted finds it there."""
 
 
 LIMITS = Limits()
@@ -100,7 +100,7 @@ class Feed:
         limit = digits(given, "limit", PAGE)
         if not 1 <= limit <= PAGE_MOST:
             raise Refusal("LGR-0108", f"a page holds 1 to {PAGE_MOST} events", field="limit", value=given["limit"])
-        page = await self.read(partial(self.source.page, after, wanted, limit, patience=PATIENCE_SECONDS))
+        page = await self.read(partial(self.source.page, after, wanted, limit, patience=self.limits.patience_seconds))
         self.metrics.fed(len(page.items))
         headers = {"Cache-Control": "no-store", CURSOR: str(page.cursor)}
         if page.more:

@@ -141,7 +141,7 @@ def test_b33_a_listener_that_is_cut_off_costs_a_poll_and_listens_again(floor: Fl
             position = appended(rounds, terminal.bet("red"))
             told = health(floor)
             assert (int(told["position"]), told["log"]) in ((before, position), (int(position), position))
-            assert reached(floor, position, within=1)
+            assert reached(floor, position, within=4)  # a look is 0.8 s away, and tests beside this one keep transactions open
             before = int(position)
             until = time.monotonic() + 5
             while not sessions(conn, "roundledger listener"):

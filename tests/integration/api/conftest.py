@@ -15,6 +15,7 @@ import httpx
 import psycopg
 import pytest
 
+from ledger.api.feed import Limits
 from ledger.api.serve import opened
 from ledger.api.server import Server
 from tests import contract
@@ -132,10 +133,14 @@ def serving(dsn: str, **options: Any) -> Iterator[Server]:
             assert not thread.is_alive()
 
 
+PATIENT = Limits(patience_seconds=20)
+"""Of other tests on the same server some keep a transaction open for a while, on purpose."""
+
+
 @pytest.fixture
 def floor(dsn: str) -> Iterator[Floor]:
     house(dsn).close()
-    with serving(dsn) as server:
+    with serving(dsn, feed_limits=PATIENT) as server:
         floor = Floor(server.url, dsn)
         yield floor
         floor.client.close()
