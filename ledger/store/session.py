@@ -47,7 +47,7 @@ class Session:
         self._conn: psycopg.Connection[Any] | None = None
         self._poll = select.poll()
         self._answered = 0.0
-        """When it last did, by the monotonic clock."""
+        """When a statement last came to a good end, by the monotonic clock; 0 from when one is sent to when it has."""
         self._found: pq.abc.PGresult | None = None
         """The result of the statement that was begun, of which the end is still to come."""
 
@@ -66,10 +66,13 @@ class Session:
             if conn is None or time.monotonic() - self._answered > _LATELY:
                 conn = self._connected()
             libpq = conn.pgconn
+            self._answered = 0.0
             try:
                 result = libpq.exec_prepared(statement, parameters, [_BINARY] * len(parameters), _BINARY)
+                if result.status not in _DONE:
+                    raise _error(libpq, result)
                 self._answered = time.monotonic()
-                return result if result.status in _DONE else _done(libpq, result)
+                return result
             except BaseException:
                 self._close_if_lost(libpq)
                 raise
@@ -88,6 +91,7 @@ class Session:
             if self._conn is None or (time.monotonic() - self._answered > _LATELY and self._ended(self._conn)):
                 return None
             libpq = self._conn.pgconn
+            self._answered = 0.0
             try:
                 libpq.send_query_prepared(statement, parameters, [_BINARY] * len(parameters), _BINARY)
                 begun = True
@@ -108,10 +112,12 @@ class Session:
             while not libpq.is_busy():
                 each = libpq.get_result()
                 if each is None:
-                    self._answered = time.monotonic()
                     found, self._found = self._found, None
                     assert found is not None
-                    return _done(libpq, found)
+                    if found.status not in _DONE:
+                        raise _error(libpq, found)
+                    self._answered = time.monotonic()
+                    return found
                 self._found = self._found or each
             over = False
             return None
@@ -167,13 +173,13 @@ class Session:
             conn.close()
 
 
-def _done(libpq: pq.abc.PGconn, result: pq.abc.PGresult) -> pq.abc.PGresult:
-    """The result, where it is one; raises what it says otherwise."""
-    if result.status in _DONE:
-        return result
-    if libpq.status != _OK:
-        raise psycopg.OperationalError(result.get_error_message())
-    raise psycopg.errors.error_from_result(result)
+def _error(libpq: pq.abc.PGconn, result: pq.abc.PGresult) -> psycopg.Error:
+    """What a result says that is none. Without a SQLSTATE it is libpq's own word and no server's: the statement was not answered,
+    though libpq may believe in the session still, where the server's last message was read before it was seen that it is gone.
+    """
+    if libpq.status != _OK or result.error_field(pq.DiagnosticField.SQLSTATE) is None:
+        return psycopg.OperationalError(result.get_error_message())
+    return psycopg.errors.error_from_result(result)
 
 
 # Values in binary form.

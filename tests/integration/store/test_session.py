@@ -75,6 +75,22 @@ def test_a_lost_session_costs_one_call_at_most(adding: Watched, dsn: str, lose: 
         assert three(adding) == 3
 
 
+def test_what_no_server_has_said_is_an_answer_that_is_missing(adding: Watched) -> None:
+    """A backend that ends because another one was killed says so in a notice, and libpq takes the session for whole."""
+    libpq = adding.conn.pgconn
+    unanswered = session._error(libpq, libpq.make_empty_result(pq.ExecStatus.FATAL_ERROR))
+    assert libpq.status == pq.ConnStatus.OK
+    assert isinstance(unanswered, psycopg.OperationalError)
+
+
+def test_after_a_call_that_failed_the_next_one_looks_at_once(adding: Watched, dsn: str) -> None:
+    assert three(adding) == 3
+    with pytest.raises(psycopg.errors.NumericValueOutOfRange):
+        adding.call(b"add", [session.int8(2**63 - 1), session.int8(1)])
+    _terminated(adding, dsn)
+    assert three(adding) == 3
+
+
 def test_an_error_of_a_statement_is_not_the_session_s_end(adding: Watched) -> None:
     pid = adding.conn.info.backend_pid
     with pytest.raises(psycopg.errors.NumericValueOutOfRange):
