@@ -12,3 +12,14 @@ CREATE UNIQUE INDEX events_few ON ledger.events (topic, ledger.key_in_kind(topic
 DROP INDEX ledger.events_documents;
 DROP INDEX ledger.events_given_up;
 DROP INDEX ledger.events_slip;
+
+-- As it was, but that it refuses a role that may not see the sequence: the server's function tells such a role the same as where
+-- nothing was drawn, and to whoever may read the events and not the sequence the log was empty.
+CREATE OR REPLACE FUNCTION ledger.drawn() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF NOT has_sequence_privilege('ledger.positions', 'SELECT, USAGE') THEN  -- either will do, for this as for the server's
+        RAISE insufficient_privilege USING MESSAGE = 'permission denied for sequence positions';
+    END IF;
+    RETURN coalesce(pg_sequence_last_value('ledger.positions'), 0);
+END
+$$;
