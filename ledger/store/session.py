@@ -134,9 +134,7 @@ class Session:
             try:
                 self._configure(conn)
                 for name, statement in self._statements.items():
-                    result = conn.pgconn.prepare(name, statement)
-                    if result.status not in _DONE:
-                        raise psycopg.errors.error_from_result(result)
+                    _done(conn.pgconn, conn.pgconn.prepare(name, statement))
             except BaseException:
                 conn.close()
                 raise

@@ -75,6 +75,25 @@ def test_a_lost_session_costs_one_call_at_most(adding: Watched, dsn: str, lose: 
         assert three(adding) == 3
 
 
+def test_a_server_that_goes_away_while_a_session_is_made_is_one_that_did_not_answer(dsn: str) -> None:
+    """Whoever asked is told to send it again, and not that the ledger has a fault: the server did not say why it went."""
+    going = True
+
+    def configure(conn: psycopg.Connection[Any]) -> None:
+        waits.bound(conn)
+        if going:
+            with socket.socket(fileno=socket.dup(conn.fileno())) as own:
+                own.shutdown(socket.SHUT_RDWR)
+
+    found = Session(dsn, _ADD, configure, "adding")
+    for _ in range(2):
+        with pytest.raises(psycopg.OperationalError):
+            three(found)
+    going = False
+    assert three(found) == 3
+    found.close()
+
+
 def test_an_error_of_a_statement_is_not_the_session_s_end(adding: Watched) -> None:
     pid = adding.conn.info.backend_pid
     with pytest.raises(psycopg.errors.NumericValueOutOfRange):
