@@ -2,6 +2,10 @@
 -- them all, where each had its own: every append of a bet opens every index of the log, and three that never take it were a
 -- twentieth of its work.
 
+-- At once what dropping an index takes: to make one takes less, and an append that had looked into the log by then and waited to write
+-- there would keep this waiting for it, until the server ended one of the two as a deadlock.
+LOCK TABLE ledger.events IN ACCESS EXCLUSIVE MODE;
+
 -- By what such an event is known among those of its kind: a slip by its property and printed number, which it has alone, and any
 -- other by its position. Its body is kept as it was understood here, and not as text: the planner of every query on the log looks at
 -- this expression with the rights of whoever asks, and who may read the reports alone may look up nothing in this schema.
