@@ -68,11 +68,9 @@ class Session:
             libpq = conn.pgconn
             self._answered = 0.0
             try:
-                result = libpq.exec_prepared(statement, parameters, [_BINARY] * len(parameters), _BINARY)
-                if result.status not in _DONE:
-                    raise _error(libpq, result)
+                done = _done(libpq, libpq.exec_prepared(statement, parameters, [_BINARY] * len(parameters), _BINARY))
                 self._answered = time.monotonic()
-                return result
+                return done
             except BaseException:
                 self._close_if_lost(libpq)
                 raise
@@ -114,10 +112,9 @@ class Session:
                 if each is None:
                     found, self._found = self._found, None
                     assert found is not None
-                    if found.status not in _DONE:
-                        raise _error(libpq, found)
+                    done = _done(libpq, found)
                     self._answered = time.monotonic()
-                    return found
+                    return done
                 self._found = self._found or each
             over = False
             return None
@@ -140,9 +137,7 @@ class Session:
             try:
                 self._configure(conn)
                 for name, statement in self._statements.items():
-                    result = conn.pgconn.prepare(name, statement)
-                    if result.status not in _DONE:
-                        raise psycopg.errors.error_from_result(result)
+                    _done(conn.pgconn, conn.pgconn.prepare(name, statement))
             except BaseException:
                 conn.close()
                 raise
@@ -173,13 +168,15 @@ class Session:
             conn.close()
 
 
-def _error(libpq: pq.abc.PGconn, result: pq.abc.PGresult) -> psycopg.Error:
-    """What a result says that is none. Without a SQLSTATE it is libpq's own word and no server's: the statement was not answered,
-    though libpq may believe in the session still, where the server's last message was read before it was seen that it is gone.
+def _done(libpq: pq.abc.PGconn, result: pq.abc.PGresult) -> pq.abc.PGresult:
+    """The result, where it is one; raises what it says otherwise. What has no SQLSTATE is libpq's own word and no server's: there was
+    no answer, though libpq may take the session for whole, where it read the server's last notice before it saw that it is gone.
     """
+    if result.status in _DONE:
+        return result
     if libpq.status != _OK or result.error_field(pq.DiagnosticField.SQLSTATE) is None:
-        return psycopg.OperationalError(result.get_error_message())
-    return psycopg.errors.error_from_result(result)
+        raise psycopg.OperationalError(result.get_error_message())
+    raise psycopg.errors.error_from_result(result)
 
 
 # Values in binary form.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,10 @@ from psycopg import conninfo
 from ledger.errors import Refusal
 from ledger.store import migrate, server
 
+_WAITING = (
+    "SELECT count(*) FROM pg_locks JOIN pg_database AS d ON d.oid = database WHERE NOT granted AND datname = current_database()"
+)
+_APPEND = "INSERT INTO ledger.events (originator_id, originator_version, topic, state) VALUES (gen_random_uuid(), 1, 't', '{}')"
 INIT = "import sys; from ledger.store import migrate; print(len(migrate.init(sys.argv[1])))"
 
 
@@ -121,6 +127,28 @@ def test_a_failing_migration_leaves_nothing(dsn: str, monkeypatch: pytest.Monkey
         migrate.init(dsn)
     assert execute(dsn, "SELECT to_regclass('ledger.half')") == [(None,)]
     assert migrate.current(dsn) == broken.version - 1
+
+
+def test_a_migration_and_who_appends_do_not_stop_each_other(bare_dsn: str) -> None:
+    """An append looks into the log before it writes there. A migration that takes the log in two steps, by a weaker lock and then
+    by a stronger one, has the server end one of the two as a deadlock."""
+    first, *others = migrate.migrations()
+
+    def apply(one: migrate.Migration) -> bool:
+        with psycopg.connect(bare_dsn, autocommit=True) as conn:
+            return migrate._apply(conn, one)
+
+    apply(first)
+    with psycopg.connect(bare_dsn) as appending, ThreadPoolExecutor(1) as pool:
+        for one in others:
+            appending.execute("SELECT FROM ledger.events LIMIT 1")
+            applied = pool.submit(apply, one)
+            while not applied.done() and execute(bare_dsn, _WAITING) == [(0,)]:
+                time.sleep(0.005)
+            appending.execute(_APPEND)
+            appending.commit()
+            assert applied.result(), one.name
+    assert execute(bare_dsn, "SELECT count(*) FROM ledger.events") == [(len(others),)]
 
 
 def test_a_database_of_another_encoding_is_refused(server_dsn: str) -> None:

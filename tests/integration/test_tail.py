@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -184,6 +185,35 @@ def test_nobody_reads_the_sequence_but_by_the_function_that_waits_for_who_draws(
     sources = [path for package in ("ledger", "projections", "cli") for path in (ROOT / package).rglob("*.py")]
     assert sources
     assert [path.name for path in sources if "last_value" in path.read_text("utf-8")] == []
+
+
+@pytest.mark.parametrize("right", ["SELECT", "USAGE"])
+def test_who_may_read_the_events_and_not_the_sequence_is_told_so_and_not_that_the_log_is_empty(
+    three: list[psycopg.Connection[Any]], right: str
+) -> None:
+    """The server's function gives such a role null, as where nothing was drawn."""
+    writer, _, reader = three
+    position = insert(writer)
+    writer.commit()
+    role = f"reader_{uuid4().hex}"
+    writer.execute(f"CREATE ROLE {role}".encode())
+    writer.execute(f"GRANT USAGE ON SCHEMA ledger TO {role}".encode())
+    writer.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA ledger TO {role}".encode())
+    writer.commit()
+    reader.execute(f"SET ROLE {role}".encode())
+    asks: list[Callable[[psycopg.Connection[Any]], object]] = [
+        log.drawn,
+        log.head,
+        log.verify_sequence,
+        log.Tail().final,
+        partial(log.read, after=0, limit=10),
+    ]
+    for ask in asks:
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            ask(reader)
+    writer.execute(f"GRANT {right} ON SEQUENCE ledger.positions TO {role}".encode())
+    writer.commit()
+    assert log.drawn(reader) == log.head(reader) == position
 
 
 @pytest.mark.parametrize(

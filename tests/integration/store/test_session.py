@@ -78,9 +78,9 @@ def test_a_lost_session_costs_one_call_at_most(adding: Watched, dsn: str, lose: 
 def test_what_no_server_has_said_is_an_answer_that_is_missing(adding: Watched) -> None:
     """A backend that ends because another one was killed says so in a notice, and libpq takes the session for whole."""
     libpq = adding.conn.pgconn
-    unanswered = session._error(libpq, libpq.make_empty_result(pq.ExecStatus.FATAL_ERROR))
+    with pytest.raises(psycopg.OperationalError):
+        session._done(libpq, libpq.make_empty_result(pq.ExecStatus.FATAL_ERROR))
     assert libpq.status == pq.ConnStatus.OK
-    assert isinstance(unanswered, psycopg.OperationalError)
 
 
 def test_after_a_call_that_failed_the_next_one_looks_at_once(adding: Watched, dsn: str) -> None:
@@ -89,6 +89,25 @@ def test_after_a_call_that_failed_the_next_one_looks_at_once(adding: Watched, ds
         adding.call(b"add", [session.int8(2**63 - 1), session.int8(1)])
     _terminated(adding, dsn)
     assert three(adding) == 3
+
+
+def test_a_server_that_goes_away_while_a_session_is_made_is_one_that_did_not_answer(dsn: str) -> None:
+    """Whoever asked is told to send it again, and not that the ledger has a fault: the server did not say why it went."""
+    going = True
+
+    def configure(conn: psycopg.Connection[Any]) -> None:
+        waits.bound(conn)
+        if going:
+            with socket.socket(fileno=socket.dup(conn.fileno())) as own:
+                own.shutdown(socket.SHUT_RDWR)
+
+    found = Session(dsn, _ADD, configure, "adding")
+    for _ in range(2):
+        with pytest.raises(psycopg.OperationalError):
+            three(found)
+    going = False
+    assert three(found) == 3
+    found.close()
 
 
 def test_an_error_of_a_statement_is_not_the_session_s_end(adding: Watched) -> None:
