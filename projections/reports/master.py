@@ -88,7 +88,8 @@ COLUMNS = (
 )
 
 LEGEND = (
-    "count win = closer + credits + drop − opener − fills; variance = count win − ledger win; "
+    "count win = closer + credits + drop − opener − fills, where there are a drop and a closer for each opener, or only what "
+    "puts the count of a closed day right; variance = count win − ledger win; "
     "ledger win = stakes lost − net prizes, and what corrections of earlier, closed days add to it; "
     "own win = ledger win − earlier days; hold % = own win / drop, where that is above zero and in the currency that the table "
     "deals in; win % = own win / handle; "
@@ -143,9 +144,9 @@ def _in_order(key: Row) -> tuple[Any, ...]:
 
 
 def _counted(amounts: dict[str, Decimal | None], line: _Line, openers: int, closers: int) -> dict[str, Decimal | None]:
-    """What was counted of a table, with the count win where each opener has its closer, and the variance."""
+    """What was counted of a table, with the count win, where there is one, and the variance."""
     found = dict(amounts)
-    if openers > 0 and openers == closers:
+    if openers == closers and _is_whole(amounts, line, openers):
         win = Decimal(0)
         for key, sign in (("closer", 1), ("credits", 1), ("drop", 1), ("opener", -1), ("fills", -1)):
             value = amounts[key]
@@ -153,6 +154,18 @@ def _counted(amounts: dict[str, Decimal | None], line: _Line, openers: int, clos
                 win = EXACT.add(win, value if sign > 0 else EXACT.minus(value))
         found |= {"count_win": win, "variance": EXACT.subtract(win, line.figures["win"])}
     return found
+
+
+def _is_whole(amounts: Mapping[str, Decimal | None], line: _Line, openers: int) -> bool:
+    """Whether a count of as many closers as openers has a win, as `day status` has it.
+
+    One with an opener needs the drop. Without one there is only what puts the count of a closed day right, and its win is the
+    difference: none of a table that was played.
+    """
+    if openers == 0:
+        counted = amounts["opener"] is not None or amounts["closer"] is not None
+        return counted and not line.figures["rounds"] and not line.figures["bets"]
+    return amounts["drop"] is not None
 
 
 class Master:

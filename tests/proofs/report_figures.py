@@ -179,7 +179,7 @@ def _told(found: Mapping[Key, dict[str, Any]], counts: Mapping[Key, dict[str, in
                 name: money(counted[name]) if name in counted else "" for name in ("opener", "drop", "closer", "fills", "credits")
             },
         }
-        complete = {"opener", "closer"} <= counted.keys()
+        complete = {"opener", "closer", "drop"} <= counted.keys()
         tray = counted.get("closer", 0) + counted.get("credits", 0) + counted.get("drop", 0)
         count_win = tray - counted.get("opener", 0) - counted.get("fills", 0)
         told[key] |= {"count_win": money(count_win) if complete else "", "variance": money(count_win - win) if complete else ""}
