@@ -18,7 +18,7 @@ from projections import days
 from projections.runner import catch_up
 from tests.integration.test_cage import Slips
 from tests.integration.test_closed_reports import TODAY, played, shown
-from tests.integration.test_days import DAY, NEXT, START, closing
+from tests.integration.test_days import DAY, NEXT, START, closing, put_right
 from tests.support import UNLIMITED, Terminal, accepted, house
 
 HOUSE = msgspec.structs.replace(
@@ -100,3 +100,49 @@ def test_a_count_win_is_one_figure_in_whatever_state_the_count_is(rounds: Rounds
         (second, "C01"): None,
         (second, "F01"): Decimal(20),
     }
+
+
+def test_what_was_counted_of_a_table_that_moved_stands_once(rounds: Rounds, dsn: str) -> None:
+    """With a line of its old pit, for a correction of a closed day, and of another game: whatever pit and game is asked for."""
+    wheel = Terminal()
+    old = played(wheel, {"black": "10000"}, "1")
+    accepted(rounds.post(old))
+    accepted(rounds.post([closing(dsn)]))
+    accepted(rounds.post(played(Terminal(), {"black": "500"}, "1", NEXT)))
+    moved = [msgspec.structs.replace(table, pit="B") if table.id == "R01" else table for table in HOUSE.tables]
+    rounds.apply_property(msgspec.structs.replace(HOUSE, tables=tuple(moved)), NEXT)
+    for _ in range(2):
+        accepted(rounds.post(played(Terminal(), {"black": "700"}, "1", NEXT)))
+    dealt = [table for table in HOUSE.tables if table.id != "R01"] + [Table("R01", "B", "fantan", "MOP", "0.10")]
+    rounds.apply_property(msgspec.structs.replace(HOUSE, tables=tuple(dealt)), NEXT)
+    accepted(rounds.post(played(Terminal("R01", "fantan"), {"fan:1": "900"}, "2", NEXT)))
+    wheel.round = old[0].round
+    accepted(rounds.post(put_right(wheel, NEXT, kind="outcome", outcome="2")))
+    slips = Slips()
+    written = slips.count("opener", (100, 500)), slips.count("closer", (100, 400)), slips.drop(5000), slips.fill((100, 3))
+    at(rounds, NEXT, *signed(slips, *written))
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        catch_up(conn)
+        (status,) = days.table_days(conn, "DEMO", TODAY)
+    every = shown(dsn, "master-game", TODAY)[:-1]
+    assert [(line["pit"], line["game"]) for line in every] == [("B", "fantan"), ("A", "roulette"), ("B", "roulette")]
+    counted = [line for line in every if line["drop"]]
+    assert [(line["pit"], line["rounds"]) for line in counted] == [("B", "2")]
+    assert [Decimal(counted[0][key]) * 100 for key in COUNTED] == [Decimal(getattr(status, key)) for key in COUNTED]
+    assert counted[0]["hold_percent"] == status.hold_percent(dealt=True) == "56.00"
+    for name, values in {"pit": ("A", "B"), "game": ("fantan", "roulette")}.items():
+        apart = [line for value in values for line in shown(dsn, "master-game", TODAY, **{name: value})[:-1]]
+        assert sorted(map(str, apart)) == sorted(map(str, every)), name
+
+
+def test_what_is_counted_of_a_table_that_was_given_up_stands_where_it_dealt_last(rounds: Rounds, dsn: str) -> None:
+    accepted(rounds.post(played(Terminal("F01", "fantan"), {"fan:1": "900"}, "2")))
+    accepted(rounds.post([closing(dsn)]))
+    given_up = [table for table in HOUSE.tables if table.id != "F01"]
+    local, other = Slips("F01"), Slips("F01", "HKD")
+    for slips in (local, other):
+        at(rounds, NEXT, *signed(slips, slips.drop(5000)))
+    before = [shown(dsn, "master-game", TODAY, **asked) for asked in ({}, {"pit": "B"}, {"game": "fantan"})]
+    rounds.apply_property(msgspec.structs.replace(HOUSE, tables=tuple(given_up)), NEXT)
+    assert [shown(dsn, "master-game", TODAY, **asked) for asked in ({}, {"pit": "B"}, {"game": "fantan"})] == before
+    assert [(line["currency"], line["hold_percent"]) for line in before[0][:2]] == [("HKD", ""), ("MOP", "0.00")]
