@@ -16,7 +16,7 @@ from ledger import worth
 from ledger.application import Rounds
 from ledger.property import Table
 from ledger.reports import Report
-from projections.reports.catalog import Asked, make
+from projections.reports.catalog import DEFINITIONS, UNDECIDED, Asked, make
 from projections.reports.filters import Filters
 from projections.reports.model import plain
 from projections.runner import catch_up
@@ -212,3 +212,16 @@ def test_what_each_chance_won_over_all_days_is_what_the_bets_on_it_say_now(round
     with psycopg.connect(dsn) as conn:
         said = conn.execute("SELECT chance, sum(house_result) FROM report.bets GROUP BY chance HAVING sum(house_result) <> 0")
         assert {chance: win for chance, win in won.items() if win} == dict(said.fetchall())
+
+
+def test_a_void_of_what_was_decided_is_said_to_be_in_the_register_of_corrections(rounds: Rounds, dsn: str) -> None:
+    """Both kinds: what the one register does not have, the other has, and the first says so."""
+    wheel = Terminal()
+    for kind in ("return", "bet_void"):
+        reports = played(wheel, {"red": "10000"}, "2")
+        accepted(rounds.post(reports))
+        accepted(rounds.post(put_right(wheel, START, kind=kind, bet=reports[1].event_id if kind == "bet_void" else None)))
+    voids, corrections = shown(dsn, "voids", DAY), shown(dsn, "corrections", DAY)
+    assert [(row["what"], row["stakes"]) for row in voids[:-1]] == [("round", "0.00")]
+    assert [(row["kind"], row["to_players"]) for row in corrections[:-1]] == [("return", "100.00"), ("bet_void", "100.00")]
+    assert UNDECIDED in DEFINITIONS["voids"].notes
