@@ -70,8 +70,9 @@ def tables(day: date | None, form: Form) -> None:
 
     Handle is the stakes that won or lost; win is the stakes that lost less the prizes, which are net of commission and breakage;
     theoretical win is the sum of stake × house edge, rounded to the minor unit once, half to even (its exact value is in JSON and
-    CSV). What was corrected is counted as corrected, under the gaming day of its round; mispays put right and payments ex gratia
-    stand by themselves. JSON has how often each outcome came as well.
+    CSV). What was corrected is counted as corrected, under the gaming day of its round, as long as that was open; what was
+    corrected later stands under the day to which it was posted, as earlier days. Mispays put right and payments ex gratia stand
+    by themselves. JSON has how often each outcome came as well.
     """
     with database() as dsn:
         made = tables_report(dsn, day)

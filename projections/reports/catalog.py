@@ -58,6 +58,10 @@ AS_CORRECTED = (
     "each round and bet is shown as it is corrected by now, under the day of its round: "
     "of a closed day that may differ from ggr, chances and master-game, which stay as they were"
 )
+UNDECIDED = (
+    "stakes moved are those that were undecided; a decided bet that a correction declares void is in the register of corrections "
+    "alone, and so is what a correction that ends a settled round gives back"
+)
 WITHOUT_SHIFT = (
     "what was corrected of days that were closed is posted to a day and to no shift: a shift leaves it out, "
     "and without one it is under earlier"
@@ -287,6 +291,8 @@ _add(
         notes=[
             "a void of a launch, shake or throw is no refund: what becomes of the stakes, the article says",
             "decided by: the person who declared it, or else the terminal; the round log names dealer and supervisor",
+            "the gaming day is that of the round, whenever the void was declared",
+            UNDECIDED,
         ],
         figures=False,
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 from projections.reports import queries
@@ -17,7 +18,6 @@ from projections.reports.theory import Theory
 
 _KEY = (*PLACE, DAY, CURRENCY)
 _ORDER = ("currency", "property", "gaming_day", "table", "game")
-_OF_MONEY = ("property", "pit", "table", "game", "shift", "currency")
 
 
 def _own(row: Mapping[str, Any]) -> Decimal:
@@ -26,7 +26,7 @@ def _own(row: Mapping[str, Any]) -> Decimal:
 
 
 def _win_of_counted(row: Mapping[str, Any]) -> Decimal | None:
-    return None if row["drop"] is None or row["foreign"] else _own(row)
+    return None if row["drop"] is None or row["foreign"] else row["own_of_table"]
 
 
 def _drop_of_counted(row: Mapping[str, Any]) -> Decimal | None:
@@ -70,6 +70,7 @@ COLUMNS = (
     money("win", "ledger win"),
     _counting("variance", "variance"),
     Column("counted_win", "ledger win where counted", "amount", sums=True, whole=("drop",), hidden=True, derive=_win_of_counted),
+    money("own_of_table", "own win of all lines of the table and day", sums=False, hidden=True),
     Column("foreign", "counted in a currency that the table does not deal in", "flag", hidden=True),
     Column(
         "counted_drop", "drop in the table's currency", "amount", sums=True, whole=("drop",), hidden=True, derive=_drop_of_counted
@@ -88,7 +89,8 @@ COLUMNS = (
 )
 
 LEGEND = (
-    "count win = closer + credits + drop − opener − fills; variance = count win − ledger win; "
+    "count win = closer + credits + drop − opener − fills, where there are a drop and a closer for each opener, or only what "
+    "puts the count of a closed day right; variance = count win − ledger win; "
     "ledger win = stakes lost − net prizes, and what corrections of earlier, closed days add to it; "
     "own win = ledger win − earlier days; hold % = own win / drop, where that is above zero and in the currency that the table "
     "deals in; win % = own win / handle; "
@@ -135,6 +137,12 @@ class _Line:
     counted: dict[str, Decimal | None] = field(default_factory=dict)
     foreign: bool = False
     """Whether it is of a currency that the table does not deal in: a drop box may hold one."""
+    beside: list[_Line] = field(default_factory=list)
+    """Where the table has the day's other lines in its currency, it being moved to another pit or game: all of them."""
+
+    def of_table(self, key: str) -> Decimal:
+        """The sum of a figure over the lines of its table and day."""
+        return reduce(EXACT.add, (Decimal(each.figures[key]) for each in self.beside or [self]))
 
 
 def _in_order(key: Row) -> tuple[Any, ...]:
@@ -143,16 +151,28 @@ def _in_order(key: Row) -> tuple[Any, ...]:
 
 
 def _counted(amounts: dict[str, Decimal | None], line: _Line, openers: int, closers: int) -> dict[str, Decimal | None]:
-    """What was counted of a table, with the count win where each opener has its closer, and the variance."""
+    """What was counted of a table, with the count win, where there is one, and the variance."""
     found = dict(amounts)
-    if openers > 0 and openers == closers:
+    if openers == closers and _is_whole(amounts, line, openers):
         win = Decimal(0)
         for key, sign in (("closer", 1), ("credits", 1), ("drop", 1), ("opener", -1), ("fills", -1)):
             value = amounts[key]
             if value is not None:
                 win = EXACT.add(win, value if sign > 0 else EXACT.minus(value))
-        found |= {"count_win": win, "variance": EXACT.subtract(win, line.figures["win"])}
+        found |= {"count_win": win, "variance": EXACT.subtract(win, line.of_table("win"))}
     return found
+
+
+def _is_whole(amounts: Mapping[str, Decimal | None], line: _Line, openers: int) -> bool:
+    """Whether a count of as many closers as openers has a win, as `day status` has it.
+
+    One with an opener needs the drop. Without one there is only what puts the count of a closed day right, and its win is the
+    difference: none of a table that was played.
+    """
+    if openers == 0:
+        counted = amounts["opener"] is not None or amounts["closer"] is not None
+        return counted and not line.of_table("rounds") and not line.of_table("bets")
+    return amounts["drop"] is not None
 
 
 class Master:
@@ -163,20 +183,25 @@ class Master:
         self._filters = filters
         self._theory = theory
         self.notes: list[str] = []
+        self._moved: list[Row] = []
 
     def rows(self) -> Iterator[Row]:
         """One row a table, game, gaming day and currency."""
         lines = self._figures()
         self._count(lines)
+        lines = {key: line for key, line in lines.items() if not self._leaves_out(key[1], key[3])}
+        self._note_counts(lines)
         self._weigh(lines)
         for key, line in sorted(lines.items(), key=lambda each: _in_order(each[0])):
             known = dict(zip((column.key for column in _KEY), key, strict=True)) | line.figures | line.counted
             known |= {"theoretical_win_exact_minor": line.theoretical, "square": line.square, "foreign": line.foreign}
+            known["own_of_table"] = EXACT.subtract(line.of_table("win"), line.of_table("earlier"))
             yield tuple(known.get(column.key) for column in COLUMNS if column.derive is None)
 
     def _figures(self) -> dict[Row, _Line]:
+        """Of all pits and games: what was counted of a table is not known by these."""
         lines = {}
-        source = Source("table_days", _ORDER, grouped=True, places=_OF_MONEY)
+        source = Source("table_days", _ORDER, grouped=True, places=_COUNTED_BY)
         for row in queries.rows(self._conn, source, _FIGURES, self._filters):
             names = [column.key for column in _FIGURES[len(_KEY) :]]
             lines[row[: len(_KEY)]] = _Line(dict(zip(names, row[len(_KEY) :], strict=True)))
@@ -185,34 +210,52 @@ class Master:
     def _count(self, lines: dict[Row, _Line]) -> None:
         """The cage's side, beside the line of its table, day and currency; a table that dealt nothing has a line of its own."""
         source = Source("table_counts", ("property", "gaming_day", "table", "currency"), grouped=True, places=_COUNTED_BY)
-        beside = {(key[0], key[2], key[4], key[5]): key for key in lines}
+        beside: dict[Row, list[Row]] = {}
+        for key in lines:
+            beside.setdefault((key[0], key[2], key[4], key[5]), []).append(key)
         placed = queries.tables(self._conn)
-        uncounted = set(lines)
         for property_, table, day, currency, openers, closers, *amounts in queries.rows(
             self._conn, source, _COUNTS, self._filters
         ):
-            key = beside.get((property_, table, day, currency))
-            if key is None:
-                pit, game, dealt = placed.get((property_, table), (None, None, currency))
-                if self._leaves_out(pit, game):
-                    continue
+            keys = beside.get((property_, table, day, currency))
+            if keys is None:
+                known = placed.get((property_, table)) or queries.last_dealt(self._conn, property_, table)
+                pit, game, dealt = known or (None, None, currency)
                 key = (property_, pit, table, game, day, currency)
                 lines[key] = _Line(
                     dict.fromkeys(("rounds", "bets"), 0) | dict.fromkeys(_SUMS, amount(0, currency)), foreign=dealt != currency
                 )
-            uncounted.discard(key)
+            else:
+                key = self._counted_at(keys, lines)
             lines[key].counted = _counted(dict(zip(_COUNTED, amounts, strict=True)), lines[key], openers, closers)
+
+    def _counted_at(self, keys: list[Row], lines: dict[Row, _Line]) -> Row:
+        """The line of a table's day that has what was counted: of several, after a move or a correction of before one, the one
+        with the most rounds, and the win of all is held against it."""
+        if len(keys) == 1:
+            return keys[0]
+        first = min(keys, key=lambda key: (-lines[key].figures["rounds"], -lines[key].figures["bets"], _in_order(key)))
+        lines[first].beside = [lines[key] for key in keys]
+        self._moved.append(first)
+        return first
+
+    def _note_counts(self, lines: dict[Row, _Line]) -> None:
         lacking = sum("count_win" not in line.counted for line in lines.values())
-        if lacking and len(uncounted) < len(lines):
+        if lacking and any(line.counted for line in lines.values()):
             self.notes.append(
                 f"{lacking} of {len(lines)} lines have no whole count, by confirmed slips: a total of what was counted is left "
                 "blank where it would not be of all its lines, and hold % where one of them has no drop"
             )
-        elif uncounted:
+        elif lacking:
             self.notes.append("no counts, fills, credits or drops are confirmed for these days, so what was counted is blank")
+        for property_, pit, table, game, day, currency in self._moved:
+            self.notes.append(
+                f"{table} ({property_}) has more than one line of {day} in {currency}, by pit or game: what was counted stands "
+                f"in that of pit {pit} and {game} alone, with variance and hold % of the win of them all"
+            )
 
     def _leaves_out(self, pit: str | None, game: str | None) -> bool:
-        """Whether a table that dealt nothing is none of those asked for."""
+        """Whether a line is none of those asked for."""
         asked = self._filters
         return (asked.pit is not None and asked.pit != pit) or (asked.game is not None and asked.game != game)
 

@@ -197,6 +197,16 @@ def tables(conn: Connection) -> dict[tuple[str, str], tuple[str, str, str]]:
     return {(property_, table): (pit, game, currency) for property_, table, pit, game, currency in found}
 
 
+def last_dealt(conn: Connection, property_: str, table: str) -> tuple[str, str, str] | None:
+    """Pit, game and currency of the last round at a table that is not configured any more; None of one that dealt nothing."""
+    row: tuple[str, str, str] | None = conn.execute(
+        "SELECT pit, game, currency FROM report.rounds WHERE property = %s AND table_id = %s "
+        "ORDER BY first_position DESC LIMIT 1",
+        (property_, table),
+    ).fetchone()
+    return row
+
+
 OF_PLACES = ("property", "pit", "table", "game", "shift", "currency")
 """The filters whose values `places` knows."""
 

@@ -16,7 +16,7 @@ from ledger import worth
 from ledger.application import Rounds
 from ledger.property import Table
 from ledger.reports import Report
-from projections.reports.catalog import Asked, make
+from projections.reports.catalog import DEFINITIONS, UNDECIDED, Asked, make
 from projections.reports.filters import Filters
 from projections.reports.model import plain
 from projections.runner import catch_up
@@ -183,3 +183,45 @@ def test_hold_is_of_a_drop_above_zero_and_in_the_currency_of_the_table(rounds: R
     accepted(rounds.post([msgspec.structs.replace(each, received_at=NEXT) for each in back]))
     held = [(row["currency"], row["drop"], row["hold_percent"]) for row in shown(dsn, "master-game", TODAY)]
     assert held == [("MOP", "-400.00", "")] * 2
+
+
+def test_what_each_chance_won_over_all_days_is_what_the_bets_on_it_say_now(rounds: Rounds, dsn: str) -> None:
+    """A bet that is moved to another chance takes its win along, on the day of posting; the closed day has no new line."""
+    wheel, cup, dice = Terminal(), Terminal("F01", "fantan"), Terminal("X01", "craps")
+    roulette = played(wheel, {"red": "250000", "straight:17": "10000", "even": "300"}, "17")
+    fantan = played(cup, {"fan:1": "10007", "nim:1/3": "20001", "kuoc:12": "5003"}, "1")
+    opened, placed = dice.open(received_at=START), dice.bet("pass", "1000", received_at=START)
+    throws = [dice.close(received_at=START), dice.throw("3-4", received_at=START)]
+    accepted(rounds.post([*roulette, *fantan, opened, placed, *throws]))
+    accepted(rounds.post([closing(dsn)]))
+    before = shown(dsn, "chances", DAY)
+    moves = [
+        (wheel, roulette[1], "odd"),
+        (wheel, roulette[2], "straight:5"),
+        (cup, fantan[2], "sshong:123"),
+        (cup, fantan[3], "nga:12/4"),
+    ]
+    for table, bet, spot in [*moves, (wheel, roulette[1], "dozen:3")]:
+        accepted(rounds.post(put_right(table, NEXT, kind="bet", bet=bet.event_id, spot=spot)))
+    accepted(rounds.post(put_right(cup, NEXT, kind="bet_void", bet=fantan[1].event_id)))
+    assert shown(dsn, "chances", DAY) == before
+    won: dict[str, Decimal] = {}
+    for row in before[:-1] + shown(dsn, "chances", TODAY)[:-1]:
+        assert Decimal(row["win"]) or Decimal(row["handle"]) or Decimal(row["pushed"]), f"a line of nothing: {row}"
+        won[row["chance"]] = won.get(row["chance"], Decimal(0)) + Decimal(row["win"])
+    with psycopg.connect(dsn) as conn:
+        said = conn.execute("SELECT chance, sum(house_result) FROM report.bets GROUP BY chance HAVING sum(house_result) <> 0")
+        assert {chance: win for chance, win in won.items() if win} == dict(said.fetchall())
+
+
+def test_a_void_of_what_was_decided_is_said_to_be_in_the_register_of_corrections(rounds: Rounds, dsn: str) -> None:
+    """Both kinds: what the one register does not have, the other has, and the first says so."""
+    wheel = Terminal()
+    for kind in ("return", "bet_void"):
+        reports = played(wheel, {"red": "10000"}, "2")
+        accepted(rounds.post(reports))
+        accepted(rounds.post(put_right(wheel, START, kind=kind, bet=reports[1].event_id if kind == "bet_void" else None)))
+    voids, corrections = shown(dsn, "voids", DAY), shown(dsn, "corrections", DAY)
+    assert [(row["what"], row["stakes"]) for row in voids[:-1]] == [("round", "0.00")]
+    assert [(row["kind"], row["to_players"]) for row in corrections[:-1]] == [("return", "100.00"), ("bet_void", "100.00")]
+    assert UNDECIDED in DEFINITIONS["voids"].notes

@@ -92,9 +92,8 @@ CREATE VIEW r AS SELECT * FROM said_of WHERE result IN ('lost', 'won', 'push');
 
 -- As the books have it: what is corrected after its day was closed adds to the win of another day, and to nothing else.
 CREATE VIEW booked AS SELECT * FROM r WHERE posted IS NULL;
-CREATE VIEW every AS
-SELECT *, sign * CASE result WHEN 'lost' THEN stake WHEN 'won' THEN -net ELSE 0 END AS win FROM said_of WHERE posted IS NOT NULL;
-CREATE VIEW moved AS SELECT * FROM every WHERE result IN ('lost', 'won', 'push');
+CREATE VIEW moved AS
+SELECT *, sign * CASE result WHEN 'lost' THEN stake WHEN 'won' THEN -net ELSE 0 END AS win FROM r WHERE posted IS NOT NULL;
 
 -- What the cage's side posted.
 CREATE TABLE slip AS
@@ -179,7 +178,7 @@ def _told(found: Mapping[Key, dict[str, Any]], counts: Mapping[Key, dict[str, in
                 name: money(counted[name]) if name in counted else "" for name in ("opener", "drop", "closer", "fills", "credits")
             },
         }
-        complete = {"opener", "closer"} <= counted.keys()
+        complete = {"opener", "closer", "drop"} <= counted.keys()
         tray = counted.get("closer", 0) + counted.get("credits", 0) + counted.get("drop", 0)
         count_win = tray - counted.get("opener", 0) - counted.get("fills", 0)
         told[key] |= {"count_win": money(count_win) if complete else "", "variance": money(count_win - win) if complete else ""}
@@ -244,12 +243,8 @@ def chances(raw: Raw) -> Figures:
     by_result = ("lost_bets", "won_bets", "pushed_bets")
     for row in raw.rows(f"{query} FROM booked GROUP BY ALL"):
         sums[row[:9]] |= {name: int(value or 0) for name, value in zip((*names, *by_result), row[9:], strict=True)}
-    for *key, earlier in raw.rows(
-        "SELECT property, pit, tbl, game, posted, regulation, chance, edge, currency, sum(win) FROM ("
-        "SELECT property, pit, tbl, game, posted, regulation, last(chance ORDER BY sign) AS chance, currency, sum(win) AS win, "
-        "CASE last(edge ORDER BY sign) WHEN '0' THEN first(edge ORDER BY sign) ELSE last(edge ORDER BY sign) END AS edge "
-        "FROM every GROUP BY stream, position, bet, property, pit, tbl, game, posted, regulation, currency) GROUP BY ALL"
-    ):
+    later = "SELECT property, pit, tbl, game, posted, regulation, chance, edge, currency, sum(win) AS win FROM moved GROUP BY ALL"
+    for *key, earlier in raw.rows(f"SELECT * FROM ({later}) WHERE win <> 0"):
         sums[tuple(key)]["earlier"] += int(earlier)
     found: Figures = {}
     for line, of in sums.items():

@@ -156,10 +156,12 @@ def test_b18_totals_are_per_currency_and_rows_come_to_them(form: str) -> None:
 
 def counted(table: str, win: int, **count: int | None) -> tuple[Any, ...]:
     """A line of the master game report: what was counted, None or left out where it was not."""
-    whole = count.get("closer") is not None
+    whole = None not in (count.get("closer"), count.get("drop"))
     known: dict[str, Any] = {key: None if value is None else amount(value, "MOP") for key, value in count.items()}
     known |= {key: amount(0, "MOP") for key in ("earlier", "handle", "commission", "breakage", "adjusted")}
-    known |= {"table": table, "gaming_day": DAY, "currency": "MOP", "rounds": 1, "bets": 1, "win": amount(win, "MOP")}
+    known |= {"table": table, "gaming_day": DAY, "currency": "MOP", "rounds": 1, "bets": 1} | dict.fromkeys(
+        ("win", "own_of_table"), amount(win, "MOP")
+    )
     known |= {"theoretical_win_exact_minor": Fraction(0), "square": Fraction(100)}
     if whole:
         signs = {"closer": 1, "credits": 1, "drop": 1, "opener": -1, "fills": -1}
@@ -178,7 +180,7 @@ WHOLE = {"opener": 5000, "fills": 200, "drop": 900, "credits": 100, "closer": 47
         ([{}, {}], {"opener", "fills", "drop", "credits", "closer", "count_win", "variance", "hold_percent"}),
         ([WHOLE, {}], {"opener", "fills", "drop", "credits", "closer", "count_win", "variance", "hold_percent"}),
         ([WHOLE, {"fills": 700, "drop": 300}], {"opener", "credits", "closer", "count_win", "variance"}),
-        ([WHOLE, {**WHOLE, "drop": None}], {"hold_percent"}),
+        ([WHOLE, {**WHOLE, "drop": None}], {"drop", "count_win", "variance", "hold_percent"}),
         ([WHOLE, {**WHOLE, "closer": 9000}], set()),
     ],
     ids=["nothing counted", "one table counted", "one with a drop alone", "no drop at one", "all counted"],
