@@ -169,8 +169,10 @@ class Session:
 
 
 def _done(libpq: pq.abc.PGconn, result: pq.abc.PGresult) -> pq.abc.PGresult:
-    """The result, where it is one; raises what it says otherwise. What has no SQLSTATE is libpq's own word and no server's: there was
-    no answer, though libpq may take the session for whole, where it read the server's last notice before it saw that it is gone.
+    """The result, where it is one; raises what it says otherwise.
+
+    What has no SQLSTATE is libpq's own word and no server's: there was no answer, though libpq may take the session for whole
+    where it read the server's last notice before it saw that the server is gone.
     """
     if result.status in _DONE:
         return result
