@@ -80,11 +80,11 @@ def main(argv: Sequence[str]) -> int:
 
 def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="dev.py prove api", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--cases", type=int, help="cases of each operation and mode, ten times as many posts; 150, or 15")
+    parser.add_argument("--cases", type=int, help="cases of each operation and mode, ten times as many posts; 150, or 10")
     parser.add_argument("--seed", type=int, default=0, help="of what is made up")
     parser.add_argument("--short", action="store_true", help="a form of some seconds")
     options = parser.parse_args(argv)
-    options.cases = options.cases or (15 if options.short else 150)
+    options.cases = options.cases or (10 if options.short else 150)
     return options
 
 

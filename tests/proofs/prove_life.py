@@ -93,11 +93,11 @@ def main(argv: Sequence[str]) -> int:
 
 def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="dev.py prove life", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--steps", type=int, help="reports to post at least; 50,000, or 9,000 with --short")
+    parser.add_argument("--steps", type=int, help="reports to post at least; 50,000, or 6,000 with --short")
     parser.add_argument("--seed", type=int, default=0, help="of the order of things")
     parser.add_argument("--short", action="store_true", help="a form of some seconds")
     options = parser.parse_args(argv)
-    options.steps = options.steps or (9_000 if options.short else 50_000)
+    options.steps = options.steps or (6_000 if options.short else 50_000)
     return options
 
 
