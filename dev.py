@@ -282,7 +282,7 @@ def chore(kind: str, arguments: list[str]) -> int:
         return enter(*python, f"{package}.{prefix}{name}", *rest)
     commands = {one: [*python, f"{package}.{prefix}{one}", *rest] for one in there}
     failed = []
-    # Short proofs wait for much of their time, and none of it is measured: two at a time, and each one's output when it has ended.
+    # Short proofs wait for much of their time, and nobody measures them: two at a time, each with its output when it has ended.
     if kind == "prove" and "--short" in rest:
         with ThreadPoolExecutor(2) as pool:
             for one, done in zip(there, pool.map(printing, commands.values()), strict=True):
