@@ -96,7 +96,8 @@ class Sender:
                 self.sent.failures += 1
                 silent = began if silent is None else silent
                 self.sent.silence = max(self.sent.silence, time.monotonic() - silent)
-            moved = done.judged > 0 or not done.waiting
+            tried = done.posts > 0 or done.failure is not None  # else what waits was put in after the flush had looked
+            moved = done.judged > 0 or not done.waiting or not tried
             self.sent.stuck = done.waiting > 0 and (self.sent.stuck or not moved)
             failing = 0 if moved else failing + 1
             if self._ended(done.waiting):
