@@ -300,6 +300,7 @@ def chore(kind: str, arguments: list[str]) -> int:
 
 
 def printing(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """The command, ended, with all that it printed."""
     return subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 

@@ -215,8 +215,7 @@ class Desk:
         True where the table was not held until now, so that what was known of it is forgotten.
         """
         taken = self._memory.hold(table, group)
-        if report.sequence is not None:
-            self._verify_number(report, table, group)
+        self._verify_number(report, table, group)
         return taken
 
     def _verify_number(self, report: Report, table: str, group: Group) -> None:
@@ -491,9 +490,8 @@ class Desk:
     # What is about a round.
 
     def _place(self, round_: Round, rules: Regulation, body: PlaceBet, origin: Origin, group: Group) -> Round | None:
+        self._verify_named(body)
         player, spot, stake, currency = body.player, body.spot, body.stake, body.currency
-        if player in self._memory.players().erased:
-            self._verify_named(body)
         if body.chip is not None and body.chip != "cash":
             origin = self._in_kind(round_, body, origin)
         heir = None

@@ -410,8 +410,7 @@ class Rounds(Application[UUID]):
         )
         for sha256 in group.documents:
             self._houses.was_logged(sha256)
-        if group.ended:
-            self._memory.drop(group.ended)
+        self._memory.drop(group.ended)
         return positions
 
     def _send(self, group: Group) -> int | None:

@@ -62,10 +62,7 @@ class Session:
         Raises what psycopg raises. After an OperationalError it is not known whether the statement was committed.
         """
         with self._lock:
-            conn = self._conn
-            if conn is None or time.monotonic() - self._answered > _LATELY:
-                conn = self._connected()
-            libpq = conn.pgconn
+            libpq = self._connected().pgconn
             self._answered = 0.0
             try:
                 done = _done(libpq, libpq.exec_prepared(statement, parameters, [_BINARY] * len(parameters), _BINARY))
@@ -86,7 +83,7 @@ class Session:
             return None
         begun = False
         try:
-            if self._conn is None or (time.monotonic() - self._answered > _LATELY and self._ended(self._conn)):
+            if self._conn is None or self._ended(self._conn):
                 return None
             libpq = self._conn.pgconn
             self._answered = 0.0
@@ -148,6 +145,8 @@ class Session:
 
     def _ended(self, conn: psycopg.Connection[Any]) -> bool:
         """Whether the server has ended the session since the last call: between two calls it has nothing to say but that."""
+        if time.monotonic() - self._answered < _LATELY:
+            return False
         try:
             while self._poll.poll(0):  # its farewell first, then the end of the stream
                 conn.pgconn.consume_input()

@@ -37,6 +37,12 @@ _UUID = re.compile(rb"[0-9a-f]{8}(?=-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 _PLACE = re.compile(rb'"(id|position)":"([0-9]+)"')
 
 
+def _another(lines: bytes, n: int, further: int) -> bytes:
+    """The n-th copy of exported lines: other ids, and positions that much further on."""
+    ids = _UUID.sub(lambda match: b"%08x" % (int(match[0], 16) ^ n), lines)
+    return _PLACE.sub(lambda match: b'"%s":"%d"' % (match[1], int(match[2]) + further), ids)
+
+
 class Bench:
     """A log in a database, the same in the library's way, and exports of it."""
 
@@ -78,8 +84,7 @@ class Bench:
         with path.open("wb") as file:
             file.writelines(documents)
             for n in range(times):
-                ids = _UUID.sub(lambda match, n=n: b"%08x" % (int(match[0], 16) ^ n), played)  # type: ignore[misc]
-                file.write(_PLACE.sub(lambda match, n=n: b'"%s":"%d"' % (match[1], int(match[2]) + n * size), ids))  # type: ignore[misc]
+                file.write(_another(played, n, n * size))
         return path
 
     def in_turn(self, *legs: Callable[[], float]) -> list[list[float]]:

@@ -98,7 +98,9 @@ def asked(name: str, text: str | None, rows: Sequence[str], argv: Sequence[str])
     parser = argparse.ArgumentParser(prog=f"dev.py bench {name}", description=(text or "").partition("\n")[0])
     parser.add_argument("--short", action="store_true", help="a form of some seconds, whose figures say little")
     parser.add_argument("--check", action="store_true", help="exit code 1 where a must is missed")
-    parser.add_argument("--rounds", type=int, help="rounds of each row: 4, or 2 with --short")
+    parser.add_argument(
+        "--rounds", type=int, help="rounds of each row, twice as many where they lie far apart: 4, or 2 with --short"
+    )
     parser.add_argument("--seconds", type=float, help="seconds of each leg: 5, or 0.15 with --short")
     parser.add_argument("--only", default="", help=f"the rows whose name holds this: {', '.join(rows)}")
     parser.add_argument("--dir", type=Path, help="where the server's files go; not in memory")

@@ -112,8 +112,3 @@ FROM (
 ) AS r
 GROUP BY r.property, r.pit, r.table_id, r.game, r.gaming_day, r.shift, r.regulation, r.applied, r.chance, r.edge, r.currency
 HAVING sum(r.sign) <> 0 OR sum(r.earlier) <> 0;
-
--- The planner reads the functions of a table's indexes as whoever asks. A name that it has to look up in this schema is refused to a
--- reader of reports, who may not use it; the body of a function in this form has been looked up already.
-CREATE OR REPLACE FUNCTION ledger.key_in_kind(topic text, state bytea, "position" bigint) RETURNS text LANGUAGE sql IMMUTABLE
-    RETURN CASE WHEN topic IN ('FillRecorded.v1', 'CreditRecorded.v1') THEN ledger.slip_number(state) ELSE "position"::text END;
